@@ -1,0 +1,88 @@
+# Everything a contributor runs; `make` alone lists it. Needs Go; `make test` also a C compiler, `make test-servers` apt.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+TOOLS     := $(CURDIR)/_build/tools
+COLLECTOR := $(CURDIR)/_build/collector
+BINARY    := bin/otelcol-topk
+FUZZTIME  ?= 10s
+BENCH     ?= .
+LOAD      ?= 1
+RATE      ?= 2000
+
+export PATH := $(TOOLS):$(PATH)
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
+
+.PHONY: build
+build: $(COLLECTOR)/main.go ## build bin/otelcol-topk
+	@mkdir -p bin
+	CGO_ENABLED=0 go -C $(COLLECTOR) build -mod=mod -trimpath -ldflags '-s -w' -o $(CURDIR)/$(BINARY) .
+
+$(COLLECTOR)/main.go: builder-config.yaml go.mod $(TOOLS)/builder
+	builder --config builder-config.yaml --skip-compilation
+	@touch $@
+
+.PHONY: run
+run: build ## start the quickstart with a sample stream and print its list (LOAD=0: no stream; RATE: records a second)
+	go build -o bin/quickstart ./testbed/cmd/quickstart
+	@bin/quickstart -collector $(BINARY) -config examples/quickstart/config.yaml -load=$(LOAD) -rate $(RATE)
+
+# The packages that need servers from apt run by `make test-servers` only.
+SERVERS := ./testbed/servers/...
+
+.PHONY: test
+test: build ## vet, and every test that needs nothing but Go and a C compiler, with the race detector
+	go vet ./...
+	go list ./... | grep -v '/testbed/servers' | xargs go test -race -timeout 15m
+
+.PHONY: test-servers
+test-servers: build ## tests against the real Prometheus and Chromium, installed by apt
+	testbed/servers/install.sh
+	go test -count=1 -timeout 15m $(SERVERS)
+
+.PHONY: lint
+lint: $(TOOLS)/golangci-lint ## golangci-lint, layers, file length, prose
+	golangci-lint run ./...
+	tools/check-files.sh
+
+.PHONY: fmt
+fmt: $(TOOLS)/golangci-lint ## format by gofumpt
+	golangci-lint fmt ./...
+
+.PHONY: generate
+generate: $(TOOLS)/mdatagen ## run the generators: component metadata, protobuf
+	go generate ./...
+
+.PHONY: bench
+bench: $(TOOLS)/benchstat ## benchmarks, as a table (BENCH: a pattern)
+	@mkdir -p _build
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -count 5 ./topk ./internal/... ./processor/... | tee _build/bench.txt
+	benchstat _build/bench.txt
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for a short while (FUZZTIME)
+	tools/fuzz.sh $(FUZZTIME)
+
+.PHONY: clean
+clean: ## delete what was built
+	rm -rf bin _build
+
+# One binary a module: their requirements do not fit into one.
+$(TOOLS)/mdatagen: tools/go.mod tools/go.sum
+	go -C tools build -o $(TOOLS)/ tool
+	@touch $(TOOLS)/*
+
+$(TOOLS)/benchstat: $(TOOLS)/mdatagen
+
+$(TOOLS)/builder: tools/builder.mod tools/builder.sum
+	go -C tools build -modfile builder.mod -o $(TOOLS)/ tool
+	@touch $@
+
+$(TOOLS)/golangci-lint: tools/lint.mod tools/lint.sum
+	go -C tools build -modfile lint.mod -o $(TOOLS)/ tool
+	@touch $@
