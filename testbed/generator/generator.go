@@ -1,0 +1,106 @@
+// Package generator makes OTLP logs and traces of a web service with many tenants, drawn from Zipf's law. What it makes
+// depends on the seed alone, and each record is handed to the caller as well, to be counted exactly.
+package generator
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net/netip"
+	"strconv"
+)
+
+// Config of a Generator.
+type Config struct {
+	Seed     uint64
+	Keys     int     // number of tenants, and of client addresses; at least 1
+	Exponent float64 // of Zipf's law over tenants and clients; 0: uniform
+	Regions  int     // number of cloud regions; at least 1
+}
+
+// Record is what one log record or span says.
+type Record struct {
+	Region string // resource attribute cloud.region
+	Tenant string // tenant.id
+	Client string // client.address
+	Route  string // http.route
+	Bytes  int64  // http.response.body.size
+	Failed bool   // severity ERROR, or span status Error
+}
+
+// Generator is not safe for concurrent use.
+type Generator struct {
+	cfg     Config
+	rng     *rand.Rand
+	keys    *sampler
+	routes  *sampler
+	regions *sampler
+}
+
+// New makes a generator; two of the same configuration make the same records.
+func New(cfg Config) (*Generator, error) {
+	if cfg.Regions < 1 {
+		return nil, errors.New("generator: regions must be at least 1")
+	}
+	keys, err := newZipf(cfg.Keys, cfg.Exponent)
+	if err != nil {
+		return nil, err
+	}
+	routes, err := newZipf(len(routeNames), 1)
+	if err != nil {
+		return nil, err
+	}
+	regions, err := newZipf(cfg.Regions, 0.5)
+	if err != nil {
+		return nil, err
+	}
+	return &Generator{cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 0)), keys: keys, routes: routes, regions: regions}, nil
+}
+
+// next draws a record of one region.
+func (g *Generator) next(region int) Record {
+	route := g.routes.draw(g.rng)
+	return Record{
+		Region: regionName(region),
+		Tenant: TenantName(g.keys.draw(g.rng)),
+		Client: clientAddress(g.keys.draw(g.rng)),
+		Route:  routeNames[route],
+		Bytes:  200 + int64(g.rng.ExpFloat64()*4000),
+		Failed: g.rng.IntN(50) < route%5, // 0 to 8 % of a route's requests
+	}
+}
+
+// perRegion deals n records to the regions.
+func (g *Generator) perRegion(n int) []int {
+	counts := make([]int, g.cfg.Regions)
+	for range n {
+		counts[g.regions.draw(g.rng)]++
+	}
+	return counts
+}
+
+// TenantName of the tenant with the rank-th largest share, from 0.
+func TenantName(rank int) string { return "tenant-" + strconv.Itoa(rank+1) }
+
+// clientAddress is a private address for each of the first 2^24 ranks; neighbours in rank are far apart.
+func clientAddress(rank int) string {
+	x := uint32(rank) * 0x9e3779b1
+	return netip.AddrFrom4([4]byte{10, byte(x >> 16), byte(x >> 8), byte(x)}).String()
+}
+
+func regionName(i int) string {
+	if i < len(regionNames) {
+		return regionNames[i]
+	}
+	return "region-" + strconv.Itoa(i+1)
+}
+
+var regionNames = []string{
+	"us-east-1", "eu-west-1", "us-west-2", "ap-southeast-1", "eu-central-1", "ap-northeast-1", "sa-east-1", "ca-central-1",
+}
+
+var routeNames = []string{
+	"GET /v1/orders", "GET /v1/orders/{id}", "POST /v1/orders", "GET /v1/products", "GET /v1/products/{id}",
+	"POST /v1/login", "GET /v1/users/{id}", "PUT /v1/users/{id}", "GET /v1/cart", "POST /v1/cart/items",
+	"DELETE /v1/cart/items/{id}", "POST /v1/checkout", "GET /v1/search", "GET /v1/recommendations", "POST /v1/events",
+	"GET /v1/invoices", "GET /v1/invoices/{id}", "POST /v1/payments", "GET /healthz", "GET /metrics",
+}
