@@ -1,10 +1,7 @@
 package wire
 
 import (
-	"iter"
 	"time"
-
-	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/topk"
@@ -16,7 +13,7 @@ type Snapshot struct {
 	Window         time.Duration
 	Group          rule.Group
 	WindowStart    time.Time
-	AsOf           time.Time
+	AsOf           time.Time // zero: nothing was counted yet
 	Approximate    bool
 	PartialReasons []string // "silent_shards", "overflow", "drops", "short_window", "late", "future"; none: complete
 	Total          uint64   // exact weight
@@ -40,6 +37,7 @@ type Coverage struct {
 	OverflowedShards int    // whose max_groups was passed
 }
 
+// SilentShard names a shard that was not heard of for a while.
 type SilentShard struct {
 	Shard string
 	Since time.Time // last heard of
@@ -49,24 +47,5 @@ type SilentShard struct {
 type Conflict struct {
 	Fingerprint string
 	LiveShards  int
-	Rule        *rule.Definition
+	Rule        *rule.Definition // without the seed
 }
-
-// WindowSummary answers point queries for the Snapshot of the same rule, window, group and AsOf.
-type WindowSummary struct {
-	Rule    *rule.Definition // with the seed
-	Window  time.Duration
-	Group   rule.Group
-	AsOf    time.Time
-	Summary *topk.Summary
-}
-
-// AppendSnapshot and AppendWindowSummary append one log record each; a snapshot's body and attributes are readable.
-func AppendSnapshot(ld plog.Logs, s *Snapshot)                 { panic("stub") }
-func AppendWindowSummary(ld plog.Logs, w *WindowSummary) error { panic("stub") }
-
-// Publication is a *Snapshot or a *WindowSummary.
-type Publication any
-
-// Publications yields what the records of ld hold, or why not.
-func Publications(ld plog.Logs) iter.Seq2[Publication, error] { panic("stub") }

@@ -1,57 +1,140 @@
-// Package wire carries states and snapshots as OTLP logs.
 package wire
 
 import (
-	"iter"
+	"fmt"
 
 	"go.opentelemetry.io/collector/pdata/plog"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/window"
+	"github.com/otel-topk/collector/internal/wire/wirepb"
 	"github.com/otel-topk/collector/topk"
 )
 
 // Epoch is 128 random bits made when a processor starts.
 type Epoch [16]byte
 
-// Report says who a shard is and how it fares. One leads every request; alone it is hello or goodbye.
-type Report struct {
-	Epoch   Epoch
-	Shard   string
-	Goodbye bool
-	Rules   []RuleReport
-}
-
-// RuleReport counts, cumulative since the epoch began, what did not become part of any state.
-type RuleReport struct {
-	Rule    string
-	Records uint64 // records counted
-	Late    uint64 // records too late
-	Future  uint64 // records too far ahead
-	Dropped uint64 // final states given up (pending or retain passed)
-}
-
 // State is the summary of one (epoch, rule, minute, group), cumulative; the highest Sequence wins, Final beats any.
 type State struct {
 	Epoch    Epoch
-	Shard    string
+	Shard    string // a label, cut at MaxShardBytes
 	Sequence uint64
 	Final    bool
-	Rule     *rule.Definition
+	Rule     *rule.Definition // not to be changed: states that came together share it
 	Minute   window.Minute
 	Group    rule.Group
 	Groups   int   // how many groups (states) the epoch has for this rule and minute; does not change once Final
-	Newest   int64 // newest event counted, Unix nanoseconds
+	Newest   int64 // newest event counted, Unix nanoseconds; 0: none
 	Summary  *topk.Summary
 	Encoded  []byte // of Summary: set by Messages, may be set for Append
 }
 
-// AppendReport and AppendState append one log record each to ld; they return its size in bytes.
-func AppendReport(ld plog.Logs, r *Report) int        { panic("stub") }
-func AppendState(ld plog.Logs, s *State) (int, error) { panic("stub") }
+// AppendState appends one log record to ld and returns its size in bytes. An error says which field may not travel; ld is
+// unchanged then.
+func AppendState(ld plog.Logs, s *State) (int, error) {
+	if err := s.check(); err != nil {
+		return 0, fmt.Errorf("state: %w", err)
+	}
+	definition, err := encodeDefinition(s.Rule)
+	if err != nil {
+		return 0, fmt.Errorf("state: %w", err)
+	}
+	summary := s.Encoded
+	if summary == nil {
+		if summary, err = s.Summary.AppendBinary(nil); err != nil {
+			return 0, fmt.Errorf("state: summary: %w", err)
+		}
+	}
+	body, err := proto.Marshal(&wirepb.State{
+		Epoch:      s.Epoch[:],
+		Shard:      label(s.Shard),
+		Sequence:   s.Sequence,
+		Final:      s.Final,
+		Definition: definition,
+		Minute:     int64(s.Minute),
+		Group:      encodeGroup(s.Group),
+		Groups:     uint32(s.Groups),
+		Newest:     s.Newest,
+		Summary:    summary,
+	})
+	if err != nil {
+		return 0, fmt.Errorf("state: %w", err)
+	}
+	if len(body) > MaxBodyBytes {
+		return 0, fmt.Errorf("state: %w", tooLarge("body", len(body), MaxBodyBytes))
+	}
+	return appendBody(ld, ScopeState, body), nil
+}
 
-// Message is a *Report or a *State.
-type Message any
+func (known definitions) decodeState(lr plog.LogRecord) (*State, error) {
+	b, err := body(lr, MaxBodyBytes)
+	if err != nil {
+		return nil, err
+	}
+	var m wirepb.State
+	if err := decode(b, &m); err != nil {
+		return nil, err
+	}
+	s := &State{
+		Shard:    m.Shard,
+		Sequence: m.Sequence,
+		Final:    m.Final,
+		Minute:   window.Minute(m.Minute),
+		Groups:   int(m.Groups),
+		Newest:   m.Newest,
+		Encoded:  m.Summary,
+	}
+	if s.Epoch, err = decodeEpoch(m.Epoch); err != nil {
+		return nil, err
+	}
+	if s.Rule, err = known.decode(m.Definition); err != nil {
+		return nil, err
+	}
+	if s.Group, err = decodeGroup(m.Group); err != nil {
+		return nil, err
+	}
+	if len(s.Shard) > MaxShardBytes {
+		return nil, tooLarge("shard", len(s.Shard), MaxShardBytes)
+	}
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	s.Summary, err = decodeSummary(m.Summary, s.Rule)
+	return s, err
+}
 
-// Messages yields what the records of ld hold, or for each that is none why (the error never holds a record's data).
-func Messages(ld plog.Logs) iter.Seq2[Message, error] { panic("stub") }
+// check holds for both sides, except for what only one of them can get wrong.
+func (s *State) check() error {
+	if err := checkGroup(s.Group); err != nil {
+		return err
+	}
+	switch grouped := s.Rule.Grouped(); {
+	case grouped && s.Group.Scope == rule.ScopeGlobal:
+		return refuse(ReasonInvalid, "group.scope: a rule with group_by has no state of scope global")
+	case !grouped && s.Group.Scope != rule.ScopeGlobal:
+		return refuse(ReasonInvalid, "group.scope: a rule without group_by has the scope global only")
+	case !grouped && s.Groups != 1:
+		return outside("groups", s.Groups, 1, 1)
+	case s.Groups < 1 || s.Groups > MaxGroups:
+		return outside("groups", s.Groups, 1, MaxGroups)
+	case s.Minute < 0 || s.Minute > MaxMinute:
+		return refuse(ReasonInvalid, "minute: %d, allowed is 0 to %d", s.Minute, MaxMinute)
+	case s.Newest != 0 && (s.Newest < s.Minute.Start() || s.Newest >= s.Minute.End()):
+		return refuse(ReasonInvalid, "newest: outside of its minute")
+	}
+	return nil
+}
+
+// decodeSummary reads a summary that merges with others of its rule.
+func decodeSummary(b []byte, d *rule.Definition) (*topk.Summary, error) {
+	s := new(topk.Summary)
+	if err := s.UnmarshalBinary(b); err != nil {
+		return nil, refuse(ReasonMalformed, "summary: %w", err)
+	}
+	if got, want := s.Shape(), d.Shape; got != want {
+		return nil, refuse(ReasonInvalid, "summary: shape %dx%d (same seed: %t), its rule has %dx%d",
+			got.Width, got.Depth, got.Seed == want.Seed, want.Width, want.Depth)
+	}
+	return s, nil
+}

@@ -1,0 +1,137 @@
+package wire
+
+import (
+	"fmt"
+	"math"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/otel-topk/collector/internal/rule"
+	"github.com/otel-topk/collector/internal/wire/wirepb"
+	"github.com/otel-topk/collector/topk"
+)
+
+// definitions decodes each definition of a request once: states of one rule share a pointer.
+type definitions map[string]*rule.Definition
+
+func encodeDefinition(d *rule.Definition) ([]byte, error) {
+	if err := CheckDefinition(d); err != nil {
+		return nil, err
+	}
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(&wirepb.Definition{
+		Name:        d.Name,
+		Signals:     d.Signals,
+		Key:         d.Key,
+		GroupBy:     d.GroupBy,
+		Weight:      d.Weight,
+		WeightScale: d.WeightScale,
+		Conditions:  d.Conditions,
+		Default:     d.Default,
+		Time:        d.Time,
+		K:           uint32(d.K),
+		MaxKeyBytes: uint32(d.MaxKeyBytes),
+		Residents:   uint32(d.Residents),
+		Width:       uint32(d.Shape.Width),
+		Depth:       uint32(d.Shape.Depth),
+		Seed:        d.Shape.Seed,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("rule %q: %w", d.Name, err)
+	}
+	if len(b) > MaxDefinitionBytes {
+		return nil, tooLarge("definition", len(b), MaxDefinitionBytes)
+	}
+	return b, nil
+}
+
+func (known definitions) decode(b []byte) (*rule.Definition, error) {
+	if d, ok := known[string(b)]; ok {
+		return d, nil
+	}
+	if len(b) == 0 {
+		return nil, refuse(ReasonInvalid, "definition: missing")
+	}
+	if len(b) > MaxDefinitionBytes {
+		return nil, tooLarge("definition", len(b), MaxDefinitionBytes)
+	}
+	var m wirepb.Definition
+	if err := decode(b, &m); err != nil {
+		return nil, err
+	}
+	d := &rule.Definition{
+		Name:        m.Name,
+		Signals:     m.Signals,
+		Key:         m.Key,
+		GroupBy:     m.GroupBy,
+		Weight:      m.Weight,
+		WeightScale: m.WeightScale,
+		Conditions:  m.Conditions,
+		Default:     m.Default,
+		Time:        m.Time,
+		K:           int(m.K),
+		MaxKeyBytes: int(m.MaxKeyBytes),
+		Residents:   int(m.Residents),
+		Shape:       topk.Shape{Width: int(m.Width), Depth: int(m.Depth), Seed: m.Seed},
+	}
+	if err := CheckDefinition(d); err != nil {
+		return nil, err
+	}
+	known[string(b)] = d
+	return d, nil
+}
+
+// CheckDefinition says why d may not travel. A processor asks at its start.
+func CheckDefinition(d *rule.Definition) error {
+	switch {
+	case d.Name == "" || !utf8.ValidString(d.Name):
+		return refuse(ReasonInvalid, "definition.name: empty or not UTF-8")
+	case len(d.Name) > MaxNameBytes:
+		return tooLarge("definition.name", len(d.Name), MaxNameBytes)
+	case len(d.Key) == 0 || len(d.Key) > MaxKeyParts:
+		return outside("definition.key", len(d.Key), 1, MaxKeyParts)
+	case d.K < 1 || d.K > MaxK:
+		return outside("definition.k", d.K, 1, MaxK)
+	case d.Residents < d.K || d.Residents > MaxResidents:
+		return outside("definition.residents", d.Residents, d.K, MaxResidents)
+	case d.Shape.Width < 1 || d.Shape.Width > MaxWidth:
+		return outside("definition.width", d.Shape.Width, 1, MaxWidth)
+	case d.Shape.Depth < 1 || d.Shape.Depth > MaxDepth:
+		return outside("definition.depth", d.Shape.Depth, 1, MaxDepth)
+	case d.MaxKeyBytes < 1 || d.MaxKeyBytes > topk.MaxKeyBytes:
+		return outside("definition.max_key_bytes", d.MaxKeyBytes, 1, topk.MaxKeyBytes)
+	case d.Default != nil && len(*d.Default) > d.MaxKeyBytes:
+		return tooLarge("definition.default", len(*d.Default), d.MaxKeyBytes)
+	case !(d.WeightScale > 0) || math.IsInf(d.WeightScale, 0):
+		return refuse(ReasonInvalid, "definition.weight_scale: %v, a finite number above 0 is allowed", d.WeightScale)
+	case d.Time != "" && d.Time != "start":
+		return refuse(ReasonInvalid, `definition.time: only "" and "start" are allowed`)
+	}
+	return checkSignals(d.Signals)
+}
+
+func checkSignals(signals []string) error {
+	if len(signals) == 0 || len(signals) > 3 {
+		return outside("definition.signals", len(signals), 1, 3)
+	}
+	for i, s := range signals {
+		switch s {
+		case "logs", "traces", "metrics":
+		default:
+			return refuse(ReasonInvalid, `definition.signals[%d]: only "logs", "traces" and "metrics" are allowed`, i)
+		}
+	}
+	return nil
+}
+
+func outside(field string, n, low, high int) *Refusal {
+	return refuse(ReasonInvalid, "%s: %d, allowed is %d to %d", field, n, low, high)
+}
+
+// decode reads the message in b. What it does not know is left out: a newer sender of the same version may say more.
+func decode(b []byte, m proto.Message) error {
+	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(b, m); err != nil {
+		return refuse(ReasonMalformed, "%s: not a protobuf message of version %s", m.ProtoReflect().Descriptor().Name(), Version)
+	}
+	return nil
+}
