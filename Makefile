@@ -29,8 +29,8 @@ $(COLLECTOR)/main.go: builder-config.yaml go.mod $(TOOLS)/builder
 
 .PHONY: run
 run: build ## start the quickstart with a sample stream and print its list (LOAD=0: no stream; RATE: records a second)
-	go build -o bin/quickstart ./testbed/cmd/quickstart
-	@bin/quickstart -collector $(BINARY) -config examples/quickstart/config.yaml -load=$(LOAD) -rate $(RATE)
+	@CGO_ENABLED=0 go build -o bin/ ./testbed/cmd/quickstart ./testbed/cmd/loadgen
+	@bin/quickstart -config examples/quickstart/config.yaml $(if $(filter 0,$(LOAD)),,-loadgen bin/loadgen -rate $(RATE))
 
 # The packages that need servers from apt run by `make test-servers` only.
 SERVERS := ./testbed/servers/...
