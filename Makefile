@@ -42,7 +42,7 @@ test: build ## vet, and every test that needs nothing but Go and a C compiler, w
 
 .PHONY: test-servers
 test-servers: build ## tests against the real Prometheus and Chromium, installed by apt
-	testbed/servers/install.sh
+	tools/apt-install.sh prometheus chromium
 	go test -count=1 -timeout 15m $(SERVERS)
 
 .PHONY: lint
@@ -66,7 +66,8 @@ bench: $(TOOLS)/benchstat ## benchmarks, as a table (BENCH: a pattern)
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for a short while (FUZZTIME)
-	tools/fuzz.sh $(FUZZTIME)
+	@grep -roE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | while IFS=: read -r file func; do \
+		go test -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")"; done
 
 .PHONY: clean
 clean: ## delete what was built
