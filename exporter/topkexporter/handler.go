@@ -1,0 +1,128 @@
+package topkexporter
+
+import (
+	"errors"
+	"net/http"
+	"time"
+)
+
+// routes are the paths that exist, as openapi.yaml writes them.
+var routes = [...]string{
+	"/",
+	"/app.js",
+	"/healthz",
+	"/metrics",
+	"/openapi.yaml",
+	"/style.css",
+	"/top",
+	"/v1/count",
+	"/v1/keys/{key}/count",
+	"/v1/rules",
+	"/v1/status",
+	"/v1/trending",
+}
+
+const keyRoute = "/v1/keys/{key}/count"
+
+// routeIndex finds a route by its path.
+var routeIndex = func() map[string]int {
+	index := map[string]int{}
+	for i, path := range routes {
+		index[path] = i
+	}
+	return index
+}()
+
+func routeName(route int) string {
+	if route == len(routes) {
+		return "other"
+	}
+	return routes[route]
+}
+
+// handler answers every request. Paths are matched as they are sent, never cleaned, because a key may hold slashes and dots.
+type handler struct {
+	store    *store
+	requests requestCounts
+	metrics  http.Handler
+	now      func() time.Time
+}
+
+func newHandler(s *store) *handler {
+	h := &handler{store: s, now: time.Now}
+	h.metrics = newMetricsPage(s, &h.requests)
+	return h
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	sent := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+	route := h.serve(sent, r)
+	h.requests.add(route, sent.status)
+}
+
+// serve answers r and returns its route.
+func (h *handler) serve(w http.ResponseWriter, r *http.Request) int {
+	secure(w.Header())
+	path := r.URL.EscapedPath()
+	key, isKey := keyOfPath(path)
+	route, found := routeIndex[path]
+	if isKey {
+		route, found = routeIndex[keyRoute]
+	}
+	if !found || path == keyRoute {
+		writeProblem(w, r, http.StatusNotFound, "there is no such path; /openapi.yaml lists what there is")
+		return len(routes)
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		writeProblem(w, r, http.StatusMethodNotAllowed, "method: allowed are GET and HEAD")
+		return route
+	}
+	if routes[route] == "/metrics" {
+		w.Header().Set("Cache-Control", cacheNothing)
+		h.metrics.ServeHTTP(w, r)
+		return route
+	}
+	a, err := h.answer(route, key, r.URL.RawQuery)
+	if err != nil {
+		p := &problem{status: http.StatusInternalServerError, text: err.Error()}
+		errors.As(err, &p)
+		writeProblem(w, r, p.status, p.text)
+		return route
+	}
+	a.write(w, r)
+	return route
+}
+
+func (h *handler) answer(route int, key, rawQuery string) (*answer, error) {
+	c := h.store.catalog()
+	switch path := routes[route]; path {
+	case "/v1/trending", "/top":
+		return c.trending(rawQuery)
+	case "/v1/count":
+		return c.countOfQuery(rawQuery)
+	case keyRoute:
+		return c.countOfPath(key, rawQuery)
+	case "/v1/rules":
+		return c.rulesCall(rawQuery)
+	case "/v1/status":
+		return c.status(rawQuery, h.now(), h.store.maxLists)
+	default:
+		return files[path], nil
+	}
+}
+
+// secure sets the headers that every answer carries: nothing but what this server sends is loaded, framed or guessed.
+func secure(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "+
+		"img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+}
+
+// refuse answers what confighttp does not let through: a wrong Content-Encoding, a missing login.
+func (h *handler) refuse(w http.ResponseWriter, r *http.Request, text string, status int) {
+	secure(w.Header())
+	writeProblem(w, r, status, text)
+	h.requests.add(len(routes), status)
+}

@@ -1,0 +1,74 @@
+package topkexporter
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/otel-topk/collector/internal/wire"
+	"github.com/otel-topk/collector/topk"
+)
+
+// list is a published list with the summary that answers for keys outside it. It is immutable.
+type list struct {
+	*wire.Snapshot
+	summary  *topk.Summary // nil: only the list is known
+	received time.Time     // when it was last published
+}
+
+func (l *list) id() listID { return listID{l.Window, l.Group} }
+
+func compareIDs(a, b listID) int {
+	return cmp.Or(
+		cmp.Compare(a.window, b.window),
+		cmp.Compare(a.group.Scope, b.group.Scope),
+		strings.Compare(a.group.Name, b.group.Name),
+	)
+}
+
+// belongs says whether w was taken of the same moment and records as s, so that list and point counts agree.
+func belongs(w *wire.WindowSummary, s *wire.Snapshot) bool {
+	return w.AsOf.Equal(s.AsOf) && w.Summary.Total() == s.Total &&
+		w.Summary.TotalUpper() == s.TotalUpper && w.Summary.Records() == s.Records
+}
+
+// same says whether s is a repetition of what l holds.
+func (l *list) same(s *wire.Snapshot) bool {
+	return l.AsOf.Equal(s.AsOf) && l.Total == s.Total && l.TotalUpper == s.TotalUpper && l.Records == s.Records
+}
+
+// unlisted bounds the weight of every key outside the list: residents below it by the next one's estimate, all others by
+// theta.
+func unlisted(l topk.List) uint64 { return max(l.Theta, l.Next) }
+
+// count bounds the weight of key: lower <= weight <= upper; rank is 0 if the list does not hold it. What the list says of
+// a key, and of those it does not hold, is true here too.
+func (l *list) count(key string) (lower, upper uint64, rank int) {
+	for i := range l.List.Items {
+		if item := &l.List.Items[i]; item.Key == key {
+			return item.Lower, item.Estimate, i + 1
+		}
+	}
+	upper = unlisted(l.List)
+	if l.summary == nil {
+		return 0, upper, 0
+	}
+	lower, estimate := l.summary.Bounds(key)
+	return lower, max(lower, min(estimate, upper)), 0
+}
+
+// other is the weight that the lower bounds of items leave over.
+func other(total uint64, items []topk.Item) uint64 {
+	for i := range items {
+		total -= items[i].Lower
+	}
+	return total
+}
+
+// most bounds the weight of any key.
+func (l *list) most() uint64 {
+	if len(l.List.Items) == 0 {
+		return unlisted(l.List)
+	}
+	return max(l.List.Items[0].Estimate, unlisted(l.List))
+}

@@ -1,0 +1,209 @@
+package topkexporter
+
+import (
+	"net/url"
+	"time"
+
+	"github.com/otel-topk/collector/internal/rule"
+	"github.com/otel-topk/collector/internal/wire"
+	"github.com/otel-topk/collector/topk"
+)
+
+// reasonNoSnapshot is the partial reason of a list of which nothing was published.
+const reasonNoSnapshot = "no_snapshot"
+
+// heading says which list an answer is about, and of when. Pointers are null where there is nothing to say.
+type heading struct {
+	Rule           *string    `json:"rule"`
+	Window         *string    `json:"window"`
+	Scope          string     `json:"scope"`
+	Group          *string    `json:"group"`
+	WindowStart    *time.Time `json:"window_start"`
+	AsOf           *time.Time `json:"as_of"`
+	Approximate    bool       `json:"approximate"`
+	Partial        bool       `json:"partial"`
+	PartialReasons []string   `json:"partial_reasons"`
+}
+
+func (s *selection) heading() heading {
+	h := heading{
+		Scope:          s.group.Scope.String(),
+		Approximate:    true,
+		Partial:        true,
+		PartialReasons: []string{reasonNoSnapshot},
+	}
+	if s.rule != nil {
+		h.Rule = &s.rule.definition.Name
+	}
+	if s.window != "" {
+		h.Window = &s.window
+	}
+	if s.group.Scope == rule.ScopeGroup {
+		h.Group = &s.group.Name
+	}
+	if l := s.list; l != nil {
+		h.WindowStart, h.AsOf = utc(l.WindowStart), utc(l.AsOf)
+		h.Approximate = l.Approximate
+		h.Partial = len(l.PartialReasons) > 0
+		h.PartialReasons = filled(l.PartialReasons)
+	}
+	return h
+}
+
+func utc(t time.Time) *time.Time {
+	t = t.UTC()
+	return &t
+}
+
+// filled is s, never null in JSON.
+func filled[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+// trend is the answer of /v1/trending.
+type trend struct {
+	heading
+	K          int        `json:"k"`
+	Certified  bool       `json:"certified"`
+	Total      uint64     `json:"total"`
+	TotalUpper uint64     `json:"total_upper"`
+	Other      uint64     `json:"other"`
+	Records    uint64     `json:"records"`
+	Distinct   uint64     `json:"distinct"`
+	Theta      uint64     `json:"theta"`
+	Coverage   coverage   `json:"coverage"`
+	Conflicts  []conflict `json:"conflicts"`
+	Items      []item     `json:"items"`
+}
+
+type item struct {
+	Rank        int      `json:"rank"`
+	Key         string   `json:"key"`
+	Parts       []string `json:"parts"`
+	Estimate    uint64   `json:"estimate"`
+	Lower       uint64   `json:"lower"`
+	ErrorBound  uint64   `json:"error_bound"`
+	Share       float64  `json:"share"`
+	Certain     bool     `json:"certain"`
+	RankCertain bool     `json:"rank_certain"`
+}
+
+type coverage struct {
+	Reporting        int           `json:"reporting"`
+	Silent           int           `json:"silent"`
+	Gone             int           `json:"gone"`
+	SilentShards     []silentShard `json:"silent_shards"`
+	Late             uint64        `json:"late"`
+	Future           uint64        `json:"future"`
+	Dropped          uint64        `json:"dropped"`
+	OverflowedShards int           `json:"overflowed_shards"`
+}
+
+type silentShard struct {
+	Shard string     `json:"shard"`
+	Since *time.Time `json:"since"`
+}
+
+type conflict struct {
+	Fingerprint string  `json:"fingerprint"`
+	LiveShards  int     `json:"live_shards"`
+	Rule        counted `json:"rule"`
+}
+
+func newCoverage(c *wire.Coverage) coverage {
+	silent := make([]silentShard, len(c.SilentShards))
+	for i, s := range c.SilentShards {
+		silent[i] = silentShard{s.Shard, utc(s.Since)}
+	}
+	return coverage{
+		Reporting: c.Reporting, Silent: c.Silent, Gone: c.Gone, SilentShards: silent,
+		Late: c.Late, Future: c.Future, Dropped: c.Dropped, OverflowedShards: c.OverflowedShards,
+	}
+}
+
+// trending answers /v1/trending and /top.
+func (c *catalog) trending(rawQuery string) (*answer, error) {
+	q, err := parameters(rawQuery, trendParameters)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.choose(q)
+	if err != nil {
+		return nil, err
+	}
+	k, err := s.length(q)
+	if err != nil {
+		return nil, err
+	}
+	if s.list == nil {
+		return newJSON(s.empty(k), cacheLists), nil
+	}
+	return c.answers.get(answerKey{list: s.list, k: k}, func() *answer { return newJSON(s.trend(k), cacheLists) }), nil
+}
+
+// length reads k, at most the rule's.
+func (s *selection) length(q url.Values) (int, error) {
+	switch {
+	case s.list != nil:
+		return length(q, s.list.List.K)
+	case s.rule != nil:
+		return length(q, s.rule.definition.K)
+	}
+	return length(q, longestK)
+}
+
+func (s *selection) empty(k int) trend {
+	return trend{heading: s.heading(), K: k, Coverage: newCoverage(&wire.Coverage{}), Conflicts: []conflict{}, Items: []item{}}
+}
+
+// trend is the list of the first k, certified for that k.
+func (s *selection) trend(k int) trend {
+	l := s.list
+	first := l.List.First(k)
+	t := trend{
+		heading:    s.heading(),
+		K:          k,
+		Certified:  first.Certified,
+		Total:      l.Total,
+		TotalUpper: l.TotalUpper,
+		Other:      other(l.Total, first.Items),
+		Records:    l.Records,
+		Distinct:   l.Distinct,
+		Theta:      unlisted(first),
+		Coverage:   newCoverage(&l.Coverage),
+		Conflicts:  make([]conflict, len(l.Conflicts)),
+		Items:      make([]item, len(first.Items)),
+	}
+	for i, c := range l.Conflicts {
+		t.Conflicts[i] = conflict{c.Fingerprint, c.LiveShards, newCounted(c.Rule)}
+	}
+	for i := range first.Items {
+		t.Items[i] = newItem(l, i+1, &first.Items[i])
+	}
+	return t
+}
+
+func newItem(l *list, rank int, i *topk.Item) item {
+	return item{
+		Rank:        rank,
+		Key:         i.Key,
+		Parts:       filled(l.Rule.Parts(i.Key)),
+		Estimate:    i.Estimate,
+		Lower:       i.Lower,
+		ErrorBound:  i.Estimate - i.Lower,
+		Share:       share(i.Estimate, l.TotalUpper),
+		Certain:     i.Certain,
+		RankCertain: i.RankCertain,
+	}
+}
+
+// share of a whole, 0 of nothing.
+func share(part, whole uint64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}
