@@ -1,112 +1,129 @@
-// Package topk holds one type that counts and merges: Summary.
 package topk
 
-import "errors"
-
-// MaxTotal is the most weight one Summary takes.
-const MaxTotal = 1 << 63
-
-// MaxKeyBytes is the longest key a Summary takes.
-const MaxKeyBytes = 1<<16 - 1
-
-// Errors of Add, AddBatch and Merge; nothing was counted when one is returned.
-var (
-	ErrTotal = errors.New("topk: total weight would pass 2^63")
-	ErrKey   = errors.New("topk: key is longer than 65535 bytes")
+import (
+	"errors"
+	"fmt"
 )
 
-// Shape is what two summaries must share to merge.
-type Shape struct {
-	Width, Depth int    // of the Count-Min tail
-	Seed         uint64 // of the key hash
+// Summary counts weight by key in fixed memory. It comes from New or UnmarshalBinary. It is not safe for concurrent use, but
+// calls that do not change it (readers, and being merged into another) may run at the same time.
+type Summary struct {
+	shape    Shape
+	capacity int
+
+	total   uint64
+	hidden  uint64 // total + hidden bounds what MergeBound covers; at most MaxTotal
+	records uint64
+
+	residents table
+	theta     uint64
+	tail      *tail // nil while all keys ever counted are residents
+	spare     *tail // of before Reset
+
+	scattered bool // the last block was nearly all misses
 }
-
-// NewShape is ceil(e/epsilon) x ceil(ln(1/delta)).
-func NewShape(epsilon, delta float64, seed uint64) (Shape, error) { panic("stub") }
-
-// Residents is the default size of the exact table for lists of k: max(640, 6k).
-func Residents(k int) int { return max(640, 6*k) }
-
-// Summary is not safe for concurrent use.
-type Summary struct{}
 
 // New makes an empty summary of at most residents keys.
-func New(residents int, shape Shape) (*Summary, error) { panic("stub") }
-
-// Add counts weight of key.
-func (s *Summary) Add(key string, weight uint64) error { panic("stub") }
-
-// AddBatch counts many keys; weights nil means 1 each. All or nothing.
-func (s *Summary) AddBatch(keys []string, weights []uint64) error { panic("stub") }
-
-// Merge adds o to s.
-func (s *Summary) Merge(o *Summary) error { panic("stub") }
-
-// MergeBound adds to s's upper bounds what may have been counted of s's keys in o, which covers them and others.
-// Total and Records do not change; TotalUpper rises by o's.
-func (s *Summary) MergeBound(o *Summary) error { panic("stub") }
-
-// Prune keeps exactly the first min(n, size) residents in the order of Top.
-func (s *Summary) Prune(n int) { panic("stub") }
-
-// Expect makes pinned residents at zero of the n leading keys of prev.
-func (s *Summary) Expect(prev *Summary, n int) { panic("stub") }
-
-// Unpin ends what Expect began: residents are like any other. Called when a bucket closes.
-func (s *Summary) Unpin() { panic("stub") }
-
-// Tighten lowers theta to the smallest row maximum.
-func (s *Summary) Tighten() { panic("stub") }
-
-// Item of a List.
-type Item struct {
-	Key             string
-	Estimate, Lower uint64
-	Certain         bool
-	RankCertain     bool
+func New(residents int, shape Shape) (*Summary, error) {
+	if err := errors.Join(validateCapacity(residents), shape.validate()); err != nil {
+		return nil, fmt.Errorf("topk: %w", err)
+	}
+	return &Summary{shape: shape, capacity: residents, residents: newTable(0)}, nil
 }
 
-// List is the answer of Top: at most K items, and what is needed to certify any shorter list.
-type List struct {
-	K         int
-	Items     []Item
-	Theta     uint64 // bounds every key that is not resident
-	Next      uint64 // estimate of item K+1; 0: there is none
-	Certified bool
+func validateCapacity(n int) error {
+	if n < 1 || n > MaxResidents {
+		return fmt.Errorf("residents is %d, allowed is 1 to %d", n, MaxResidents)
+	}
+	return nil
 }
 
-// First is the list of the first k <= K items, its certificates worked out for k. A List read from a snapshot (Items
-// with Key, Estimate and Lower, K, Theta, Next) gets its certificates by First(K).
-func (l List) First(k int) List { panic("stub") }
+// Add counts weight of key. Weight 0 counts a record and no key.
+func (s *Summary) Add(key string, weight uint64) error {
+	if len(key) > MaxKeyBytes {
+		return ErrKey
+	}
+	if weight > MaxTotal-s.TotalUpper() || s.records == MaxTotal {
+		return ErrTotal
+	}
+	s.total += weight
+	s.records++
+	s.add(s.identify([]byte(key)), key, weight)
+	return nil
+}
 
-// Top lists the k residents with the largest estimates.
-func (s *Summary) Top(k int) List { panic("stub") }
+// add says whether the key was resident.
+func (s *Summary) add(k identity, key string, w uint64) bool {
+	t := &s.residents
+	mask := uint64(len(t.tags) - 1)
+	tag := tagged(k.place)
+	for g := k.place >> 7 & mask; ; g = (g + 1) & mask {
+		tags := t.tags[g]
+		for m := matches(tags, tag); m != 0; m &= m - 1 {
+			if h := &t.hot[g*lanes+lane(m)]; h.id == k.id {
+				h.lo += w
+				return true
+			}
+		}
+		if tags&high != high {
+			break
+		}
+	}
+	s.miss(k, key, w)
+	return false
+}
 
-// Bounds returns what is known of any key's weight: lower <= true <= upper.
-func (s *Summary) Bounds(key string) (lower, upper uint64) { panic("stub") }
+// miss counts a key that is not resident: in the tail while it may be small, else as a resident.
+func (s *Summary) miss(k identity, key string, w uint64) {
+	if w == 0 {
+		return
+	}
+	var base uint64
+	if s.tail != nil {
+		var stays bool
+		if base, stays = s.touch(k, w); stays {
+			s.tail.seen.touch(k.id)
+			return
+		}
+	}
+	s.admit(k, key, w, base)
+}
 
-// Total is the weight counted, exact; TotalUpper adds what MergeBound may hide; Records is the number of Adds.
-func (s *Summary) Total() uint64      { panic("stub") }
-func (s *Summary) TotalUpper() uint64 { panic("stub") }
-func (s *Summary) Records() uint64    { panic("stub") }
+func (s *Summary) admit(k identity, key string, lo, base uint64) {
+	if s.residents.size >= s.capacity {
+		s.purge()
+	}
+	s.residents.insert(k, []byte(key), lo, base)
+}
 
-// Theta bounds every key that is not resident. 0 while the summary is exact.
-func (s *Summary) Theta() uint64 { panic("stub") }
+// Total is the weight counted, exact. TotalUpper adds what MergeBound may hide. Records is the number of Adds, exact.
+func (s *Summary) Total() uint64      { return s.total }
+func (s *Summary) TotalUpper() uint64 { return s.total + s.hidden }
+func (s *Summary) Records() uint64    { return s.records }
 
-// Size is the number of residents, Capacity the most it keeps.
-func (s *Summary) Size() int     { panic("stub") }
-func (s *Summary) Capacity() int { panic("stub") }
-func (s *Summary) Shape() Shape  { panic("stub") }
+// Theta bounds every key that is not resident. 0: the summary is exact, it holds every key.
+func (s *Summary) Theta() uint64 { return s.theta }
 
-// Distinct is the number of keys with weight.
-func (s *Summary) Distinct() (n uint64, exact bool) { panic("stub") }
+// Size is the number of residents, expected ones that have not come yet included; Capacity is the most there can be.
+func (s *Summary) Size() int     { return s.residents.size }
+func (s *Summary) Capacity() int { return s.capacity }
 
-// Clone copies s. Reset empties it and keeps its memory.
-func (s *Summary) Clone() *Summary { panic("stub") }
-func (s *Summary) Reset()          { panic("stub") }
+// Shape is what New got.
+func (s *Summary) Shape() Shape { return s.shape }
 
-// AppendBinary appends the encoding of FORMAT.md to b.
-func (s *Summary) AppendBinary(b []byte) ([]byte, error) { panic("stub") }
+// Clone copies s.
+func (s *Summary) Clone() *Summary {
+	c := *s
+	c.residents = s.residents.clone()
+	c.tail, c.spare = s.tail.clone(), nil
+	return &c
+}
 
-// UnmarshalBinary replaces s by what data holds; on error s is unchanged.
-func (s *Summary) UnmarshalBinary(data []byte) error { panic("stub") }
+// Reset empties s and keeps its memory.
+func (s *Summary) Reset() {
+	s.residents.clear()
+	if s.tail != nil {
+		s.spare = s.tail
+	}
+	*s = Summary{shape: s.shape, capacity: s.capacity, residents: s.residents, spare: s.spare}
+}

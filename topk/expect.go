@@ -1,0 +1,34 @@
+package topk
+
+// maxPinned is the divisor of the capacity that gives the most pinned residents.
+const maxPinned = 4
+
+// Expect makes residents of the n leading keys of prev, the summary of the time before, at no weight: the law holds, for nothing
+// was counted yet. Those that come are then counted exactly from their first record; without it, most of their weight before
+// they enter the table is only bounded. They are pinned, at most a quarter of the capacity: a purge passes them by until Unpin,
+// Prune, Merge or MergeBound. It does nothing if s is not empty, or if prev is exact: then all keys have room anyway.
+func (s *Summary) Expect(prev *Summary, n int) {
+	if s.records > 0 || s.TotalUpper() > 0 || s.residents.size > 0 || prev.tail == nil {
+		return
+	}
+	for _, it := range prev.Top(min(n, s.capacity/maxPinned)).Items {
+		s.residents.pin(s.residents.insert(s.identify([]byte(it.Key)), []byte(it.Key), 0, 0))
+	}
+}
+
+// Unpin ends what Expect began, when a bucket closes: expected keys that did not come go, the others are like any resident.
+func (s *Summary) Unpin() {
+	t := &s.residents
+	if t.pinned == 0 {
+		return
+	}
+	for i := range t.slots {
+		if c := &t.cold[i]; c.pinned {
+			c.pinned, c.gone = false, t.estimate(i) == 0
+		}
+	}
+	t.pinned = 0
+	b := scratches.Get().(*scratch)
+	defer scratches.Put(b)
+	t.sweep(b)
+}

@@ -1,0 +1,12 @@
+package topk
+
+import "github.com/zeebo/xxh3"
+
+// identity of a key: 128 bits of seeded xxh3. Place chooses group and tag in the table, id is compared; the rows of the
+// tail take them in turn. Id is odd, so that a cleared slot matches no key.
+type identity struct{ place, id uint64 }
+
+func (s *Summary) identify(key []byte) identity {
+	h := xxh3.Hash128Seed(key, s.shape.Seed)
+	return identity{h.Lo, h.Hi | 1}
+}
