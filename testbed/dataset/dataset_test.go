@@ -10,6 +10,9 @@ import (
 	"github.com/otel-topk/collector/testbed/oracle"
 )
 
+// read sets, for all tests.
+var read = make(map[string][]*Stream)
+
 // eachSet runs test on every set, or says that the folder is absent.
 func eachSet(t *testing.T, test func(t *testing.T, dir, name string, streams []*Stream)) {
 	dir, ok := Find("../..")
@@ -19,8 +22,13 @@ func eachSet(t *testing.T, test func(t *testing.T, dir, name string, streams []*
 	}
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
-			streams, err := Read(dir, name)
-			require.NoError(t, err)
+			streams, ok := read[name]
+			if !ok {
+				var err error
+				streams, err = Read(dir, name)
+				require.NoError(t, err)
+				read[name] = streams
+			}
 			test(t, dir, name, streams)
 		})
 	}
@@ -74,7 +82,7 @@ func TestEveryWindowReadsAsItWasCounted(t *testing.T) {
 		require.NoError(t, err)
 		require.NotEmpty(t, windows)
 		for _, w := range windows {
-			values, first, end := w.Of(streams)
+			_, values, first, end := w.Of(streams)
 			requireExact(t, w.Exact, count(values, first, end))
 		}
 	})

@@ -31,13 +31,17 @@ func summarize(t *testing.T, values []string) *topk.Summary {
 	return s
 }
 
-// requireList holds the lists of s against exact counts; the first ten must be the right ones.
-func requireList(t *testing.T, s *topk.Summary, exact *oracle.Counts, msg ...any) {
+// requireList holds the lists of s against exact counts; the first ten must be the right ones, unless the key is nearly
+// uniform: then the list may be another one, and must say so.
+func requireList(t *testing.T, s *topk.Summary, exact *oracle.Counts, key Key, msg ...any) {
 	t.Helper()
 	for _, k := range []int{1, 10, 100} {
 		require.NoError(t, oracle.TopOf(s, k).Law(exact, k), msg...)
 	}
-	require.NoError(t, oracle.TopOf(s, 10).Same(exact, 10), msg...)
+	ten := oracle.TopOf(s, 10)
+	if err := ten.Same(exact, 10); !key.NearlyUniform || ten.Certified {
+		require.NoError(t, err, msg...)
+	}
 	require.Equal(t, exact.Records, s.Records(), msg...)
 	distinct, sure := s.Distinct()
 	if sure {
@@ -54,7 +58,7 @@ func TestTheEngineListsEveryKeyOfExactJSON(t *testing.T) {
 		for _, s := range streams {
 			for k, key := range s.Keys {
 				sum := summarize(t, s.Values[k])
-				requireList(t, sum, count(s.Values[k], 0, s.Len()), key.Name)
+				requireList(t, sum, count(s.Values[k], 0, s.Len()), key, key.Name)
 				assertListed(t, exact[s.Name][key.Name], oracle.TopOf(sum, 10))
 			}
 		}
@@ -82,9 +86,9 @@ func TestTheEngineListsEveryWindow(t *testing.T) {
 		windows, err := ReadWindows(dir, name)
 		require.NoError(t, err)
 		for _, w := range windows {
-			values, first, end := w.Of(streams)
+			key, values, first, end := w.Of(streams)
 			sum := summarize(t, values[first:end])
-			requireList(t, sum, count(values, first, end), w)
+			requireList(t, sum, count(values, first, end), key, w)
 			assertListed(t, w.Exact, oracle.TopOf(sum, 10))
 		}
 	})
@@ -106,7 +110,7 @@ func TestMergedMinutesListTheSame(t *testing.T) {
 					require.NoError(t, merged.Merge(summarize(t, s.Values[k][first:end])))
 					first = end
 				}
-				requireList(t, merged, count(s.Values[k], 0, s.Len()), key.Name)
+				requireList(t, merged, count(s.Values[k], 0, s.Len()), key, key.Name)
 			}
 		}
 	})

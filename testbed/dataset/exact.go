@@ -103,20 +103,21 @@ func ReadWindows(dir, name string) ([]Window, error) {
 	return windows, nil
 }
 
-// Of returns the texts of the window's key, and the part [first, end) that the window covers.
-func (w *Window) Of(streams []*Stream) (values []string, first, end int) {
+// Of returns the window's key, its texts, and the part [first, end) of them that the window covers.
+func (w *Window) Of(streams []*Stream) (key Key, values []string, first, end int) {
 	for _, s := range streams {
-		for k, key := range s.Keys {
+		for k := range s.Keys {
+			key = s.Keys[k]
 			if s.Name != w.Stream || key.Name != w.Key {
 				continue
 			}
 			if w.Rows > 0 {
-				return s.Values[k], w.First, min(w.First+w.Rows, s.Len())
+				return key, s.Values[k], w.First, min(w.First+w.Rows, s.Len())
 			}
 			first, _ = slices.BinarySearch(s.Times, w.Start.UnixNano())
 			end, _ = slices.BinarySearch(s.Times, w.Start.Add(w.Span).UnixNano())
-			return s.Values[k], first, end
+			return key, s.Values[k], first, end
 		}
 	}
-	return nil, 0, 0
+	return Key{}, nil, 0, 0
 }

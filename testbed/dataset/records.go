@@ -79,7 +79,9 @@ func readEdits(dir string) ([]*Stream, error) {
 		}
 		t.addAt(edit.Time, edit.Page, edit.User, edit.Channel, edit.Namespace, strconv.FormatBool(edit.IsRobot), edit.CountryName, edit.CityName)
 	}
-	return []*Stream{t.logs("edits")}, nil
+	s := t.logs("edits")
+	s.nearlyUniform("page")
+	return []*Stream{s}, nil
 }
 
 // readFlow reads connections without time.

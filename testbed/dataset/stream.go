@@ -15,6 +15,10 @@ import (
 type Key struct {
 	Name  string   // as exact.json has it
 	Paths []string // as a rule has it; several for a composite key, whose parts exact.json joins with "|"
+
+	// NearlyUniform: the ten most frequent texts have about 1 % of the records, and the next hundreds as many each. A
+	// list in fixed memory may miss some of them.
+	NearlyUniform bool
 }
 
 // Stream is the records of one signal, sorted by time.
@@ -35,6 +39,12 @@ type Stream struct {
 
 // epoch of the records without time.
 var epoch = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func (s *Stream) nearlyUniform(name string) {
+	for k := range s.Keys {
+		s.Keys[k].NearlyUniform = s.Keys[k].NearlyUniform || s.Keys[k].Name == name
+	}
+}
 
 // sort by time; records of one time keep their order.
 func (s *Stream) sort() {
