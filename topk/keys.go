@@ -1,0 +1,14 @@
+package topk
+
+import "iter"
+
+// Keys yields the key of every resident, in no order. The bytes are valid until the next one is asked for and must not be changed.
+func (s *Summary) Keys() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for i := range s.residents.slots {
+			if !yield(s.residents.key(i)) {
+				return
+			}
+		}
+	}
+}
