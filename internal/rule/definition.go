@@ -2,29 +2,14 @@
 package rule
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"slices"
+
 	"github.com/otel-topk/collector/topk"
 )
-
-// Scope says what a list covers.
-type Scope uint8
-
-const (
-	ScopeGlobal   Scope = iota // all records of the rule
-	ScopeGroup                 // the records of one group
-	ScopeMissing               // records without the group attribute
-	ScopeOverflow              // records of groups beyond max_groups
-)
-
-// String is "global", "group", "missing" or "overflow". ParseScope is its inverse.
-func (s Scope) String() string { panic("stub") }
-
-func ParseScope(text string) (Scope, error) { panic("stub") }
-
-// Group names one list of a rule: Name is set for ScopeGroup only, and may be any text there, also "".
-type Group struct {
-	Scope Scope
-	Name  string
-}
 
 // Definition is what of a rule travels with its summaries: enough to merge, to list, to look a key up and to say what was
 // counted, without the configuration.
@@ -44,15 +29,35 @@ type Definition struct {
 	Shape       topk.Shape
 }
 
-// Fingerprint is 32 hex digits over everything that decides what is counted and whether it merges: all but Name, K and Residents.
-func (d *Definition) Fingerprint() string { panic("stub") }
-
 // Grouped says whether the rule has a group_by.
 func (d *Definition) Grouped() bool { return d.GroupBy != "" }
 
-// KeyOf is the key that records with these parts count under: repaired to valid UTF-8, composite ones as canonical JSON
-// array text, cut to MaxKeyBytes. The API canonicalises what a user asks for with it.
-func (d *Definition) KeyOf(parts ...string) string { panic("stub") }
-
-// Parts is the inverse of KeyOf for keys that were not cut: one part, or those of the JSON array.
-func (d *Definition) Parts(key string) []string { panic("stub") }
+// Fingerprint is 32 hex digits over everything that decides what is counted and whether it merges: all but Name, K and
+// Residents. It is one-way, since it covers the seed.
+func (d *Definition) Fingerprint() string {
+	var b []byte
+	str := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }
+	list := func(items []string) {
+		b = binary.AppendUvarint(b, uint64(len(items)))
+		for _, s := range items {
+			str(s)
+		}
+	}
+	list(slices.Sorted(slices.Values(d.Signals)))
+	list(d.Key)
+	str(d.GroupBy)
+	str(d.Weight)
+	b = binary.BigEndian.AppendUint64(b, math.Float64bits(d.WeightScale))
+	list(d.Conditions)
+	if d.Default == nil {
+		list(nil)
+	} else {
+		list([]string{*d.Default})
+	}
+	str(d.Time)
+	for _, n := range []uint64{uint64(d.MaxKeyBytes), uint64(d.Shape.Width), uint64(d.Shape.Depth), d.Shape.Seed} {
+		b = binary.BigEndian.AppendUint64(b, n)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:16])
+}

@@ -1,0 +1,71 @@
+package rule
+
+import "strings"
+
+// Batch is what one rule found in one request, as columns of equal length. It is reused: Reset keeps its memory. Keys and
+// group names may share memory with the records or with each other: who keeps one for long clones it. Not safe for
+// concurrent use, and not to be copied.
+type Batch struct {
+	Keys    []string
+	Weights []uint64 // nil: 1 each
+	Groups  []Group  // nil: the rule has no group_by
+	Times   []int64  // event time, Unix nanoseconds
+	Skipped Skipped
+	Err     error // the first failed expression of a rule with error_mode propagate
+
+	weights []uint64 // kept while Weights is nil
+	groups  []Group  // kept while Groups is nil
+	held    held
+	logs    logCursor
+	spans   spanCursor
+}
+
+// Reset empties b and lets go of the records it was filled from.
+func (b *Batch) Reset() {
+	clear(b.Keys)
+	b.Keys, b.Times = b.Keys[:0], b.Times[:0]
+	if b.Weights != nil {
+		b.weights, b.Weights = b.Weights[:0], nil
+	}
+	if b.Groups != nil {
+		clear(b.Groups)
+		b.groups, b.Groups = b.Groups[:0], nil
+	}
+	b.Skipped, b.Err = Skipped{}, nil
+}
+
+// Skipped counts what the rule looked at and did not count, each record under one reason, and what it counted but had to change.
+type Skipped struct {
+	Unmatched  uint64 // no condition held
+	MissingKey uint64 // a part of the key is missing and there is no default
+	BadWeight  uint64 // missing, not a number, not finite, negative, or more than MaxWeight
+	Errors     uint64 // an OTTL expression failed
+	CutKeys    uint64 // counted, but under a cut key or group name
+	Repaired   uint64 // counted, but the key or group name held invalid UTF-8
+}
+
+// changed notes a record that is counted.
+func (s *Skipped) changed(c counted) {
+	if c.cut {
+		s.CutKeys++
+	}
+	if c.repaired {
+		s.Repaired++
+	}
+}
+
+// textChunk is how much rendered text is allocated at once.
+const textChunk = 8 << 10
+
+// arena makes strings of rendered text with one allocation for each textChunk of them.
+type arena struct{ chunk strings.Builder }
+
+func (a *arena) string(p []byte) string {
+	if a.chunk.Cap()-a.chunk.Len() < len(p) {
+		a.chunk.Reset()
+		a.chunk.Grow(max(textChunk, len(p)))
+	}
+	from := a.chunk.Len()
+	a.chunk.Write(p)
+	return a.chunk.String()[from:]
+}

@@ -1,0 +1,90 @@
+package rule
+
+import (
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/ottl"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/ottl/contexts/ottllog"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/ottl/ottlfuncs"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+)
+
+// logCursor stands on a log record.
+type logCursor struct {
+	place
+	record plog.LogRecord
+	ottl   *ottllog.TransformContext
+}
+
+var logRecords = func() *kind[logCursor, *ottllog.TransformContext] {
+	resource, scope := outer(func(c *logCursor) *place { return &c.place })
+	return &kind[logCursor, *ottllog.TransformContext]{
+		name:   "log records",
+		signal: SignalLogs,
+		contexts: map[string]fields[logCursor]{
+			"log": {
+				level: perRecord,
+				maps: map[string]func(*logCursor) pcommon.Map{
+					"attributes": func(c *logCursor) pcommon.Map { return c.record.Attributes() },
+				},
+				plain: map[string]func(*logCursor) value{
+					"body":                     func(c *logCursor) value { return valueOf(c.record.Body()) },
+					"body.string":              func(c *logCursor) value { return stringOf(c.record.Body()) },
+					"severity_text":            func(c *logCursor) value { return textValue(c.record.SeverityText()) },
+					"severity_number":          func(c *logCursor) value { return intValue(int64(c.record.SeverityNumber())) },
+					"event_name":               func(c *logCursor) value { return textValue(c.record.EventName()) },
+					"flags":                    func(c *logCursor) value { return intValue(int64(c.record.Flags())) },
+					"dropped_attributes_count": func(c *logCursor) value { return intValue(int64(c.record.DroppedAttributesCount())) },
+					"trace_id":                 func(c *logCursor) value { return traceIDValue(c.record.TraceID()) },
+					"trace_id.string":          func(c *logCursor) value { return traceIDValue(c.record.TraceID()) },
+					"span_id":                  func(c *logCursor) value { return spanIDValue(c.record.SpanID()) },
+					"span_id.string":           func(c *logCursor) value { return spanIDValue(c.record.SpanID()) },
+					"time_unix_nano":           func(c *logCursor) value { return intValue(int64(c.record.Timestamp())) },
+					"observed_time_unix_nano":  func(c *logCursor) value { return intValue(int64(c.record.ObservedTimestamp())) },
+				},
+			},
+			"scope":    scope,
+			"resource": resource,
+		},
+		transform: func(c *logCursor) *ottllog.TransformContext { return c.ottl },
+		size:      func(c *logCursor) int { return logSizer.LogRecordSize(c.record) },
+		parser: func(set component.TelemetrySettings, names ottl.Option[*ottllog.TransformContext]) (ottl.Parser[*ottllog.TransformContext], error) {
+			return ottllog.NewParser(ottlfuncs.StandardConverters[*ottllog.TransformContext](), set, names)
+		},
+		keep: func(r *Rule, p *plan[logCursor]) { r.logs = p },
+	}
+}()
+
+var logSizer plog.ProtoMarshaler
+
+// Logs appends to b what the rule finds; now (Unix nanoseconds) is the time of records that carry none.
+func (r *Rule) Logs(ld plog.Logs, now int64, b *Batch) {
+	p := r.logs
+	if p == nil {
+		return
+	}
+	p.begin(b, ld.LogRecordCount())
+	c := &b.logs
+	for i := range ld.ResourceLogs().Len() {
+		rl := ld.ResourceLogs().At(i)
+		c.resource, c.resourceSchema = rl.Resource(), rl.SchemaUrl()
+		p.enter(perResource, c, b)
+		for j := range rl.ScopeLogs().Len() {
+			sl := rl.ScopeLogs().At(j)
+			c.scope, c.scopeSchema = sl.Scope(), sl.SchemaUrl()
+			p.enter(perScope, c, b)
+			records := sl.LogRecords()
+			for k := range records.Len() {
+				c.record = records.At(k)
+				if p.expresses {
+					c.ottl = ottllog.NewTransformContext(rl, sl, c.record)
+				}
+				p.record(c, firstTime(now, c.record.Timestamp(), c.record.ObservedTimestamp()), b)
+				if p.expresses {
+					c.ottl.Close()
+				}
+			}
+		}
+	}
+	*c = logCursor{}
+}

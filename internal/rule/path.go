@@ -1,0 +1,70 @@
+package rule
+
+import (
+	"regexp"
+	"strconv"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
+
+// plainPath is a path that needs no OTTL: a context, a field and, for attributes, one key.
+var plainPath = regexp.MustCompile(`^\s*([a-z][a-z0-9_]*)\.([a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)*)(?:\[\s*("(?:\\.|[^\\"])*")\s*\])?\s*$`)
+
+// place is where every walk stands besides the record itself.
+type place struct {
+	resource       pcommon.Resource
+	resourceSchema string
+	scope          pcommon.InstrumentationScope
+	scopeSchema    string
+}
+
+// fields are the plain paths of one context.
+type fields[C any] struct {
+	level level
+	maps  map[string]func(*C) pcommon.Map // take one key
+	plain map[string]func(*C) value
+}
+
+// direct compiles a plain path; ok is false where OTTL has to.
+func direct[C any](contexts map[string]fields[C], path string) (l lookup[C], ok bool) {
+	m := plainPath.FindStringSubmatch(path)
+	if m == nil {
+		return l, false
+	}
+	f := contexts[m[1]]
+	if m[3] == "" {
+		get, known := f.plain[m[2]]
+		return lookup[C]{level: f.level, get: get}, known
+	}
+	in, known := f.maps[m[2]]
+	key, err := strconv.Unquote(m[3])
+	if !known || err != nil {
+		return l, false
+	}
+	return lookup[C]{level: f.level, get: func(c *C) value { return attribute(in(c), key) }}, true
+}
+
+// outer are the contexts that every kind of record has.
+func outer[C any](at func(*C) *place) (resource, scope fields[C]) {
+	return fields[C]{
+			level: perResource,
+			maps: map[string]func(*C) pcommon.Map{
+				"attributes": func(c *C) pcommon.Map { return at(c).resource.Attributes() },
+			},
+			plain: map[string]func(*C) value{
+				"dropped_attributes_count": func(c *C) value { return intValue(int64(at(c).resource.DroppedAttributesCount())) },
+				"schema_url":               func(c *C) value { return textValue(at(c).resourceSchema) },
+			},
+		}, fields[C]{
+			level: perScope,
+			maps: map[string]func(*C) pcommon.Map{
+				"attributes": func(c *C) pcommon.Map { return at(c).scope.Attributes() },
+			},
+			plain: map[string]func(*C) value{
+				"name":                     func(c *C) value { return textValue(at(c).scope.Name()) },
+				"version":                  func(c *C) value { return textValue(at(c).scope.Version()) },
+				"dropped_attributes_count": func(c *C) value { return intValue(int64(at(c).scope.DroppedAttributesCount())) },
+				"schema_url":               func(c *C) value { return textValue(at(c).scopeSchema) },
+			},
+		}
+}

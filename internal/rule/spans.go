@@ -1,0 +1,134 @@
+package rule
+
+import (
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/ottl"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/ottl/contexts/ottlspan"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/ottl/ottlfuncs"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+// spanCursor stands on a span.
+type spanCursor struct {
+	place
+	span ptrace.Span
+	ottl *ottlspan.TransformContext
+}
+
+var spans = func() *kind[spanCursor, *ottlspan.TransformContext] {
+	resource, scope := outer(func(c *spanCursor) *place { return &c.place })
+	return &kind[spanCursor, *ottlspan.TransformContext]{
+		name:   "spans",
+		signal: SignalTraces,
+		contexts: map[string]fields[spanCursor]{
+			"span":     spanFields(perRecord, func(c *spanCursor) ptrace.Span { return c.span }),
+			"scope":    scope,
+			"resource": resource,
+		},
+		transform: func(c *spanCursor) *ottlspan.TransformContext { return c.ottl },
+		size:      func(c *spanCursor) int { return spanSizer.SpanSize(c.span) },
+		parser: func(set component.TelemetrySettings, names ottl.Option[*ottlspan.TransformContext]) (ottl.Parser[*ottlspan.TransformContext], error) {
+			functions := ottlfuncs.StandardConverters[*ottlspan.TransformContext]()
+			isRoot := ottlfuncs.NewIsRootSpanFactory()
+			functions[isRoot.Name()] = isRoot
+			return ottlspan.NewParser(functions, set, names)
+		},
+		keep: func(r *Rule, p *plan[spanCursor]) { r.spans = p },
+	}
+}()
+
+var spanSizer ptrace.ProtoMarshaler
+
+// spanFields are the plain paths of a span, for cursors that stand on one or on one of its events.
+func spanFields[C any](l level, span func(*C) ptrace.Span) fields[C] {
+	return fields[C]{
+		level: l,
+		maps: map[string]func(*C) pcommon.Map{
+			"attributes": func(c *C) pcommon.Map { return span(c).Attributes() },
+		},
+		plain: map[string]func(*C) value{
+			"name":                     func(c *C) value { return textValue(span(c).Name()) },
+			"kind":                     func(c *C) value { return intValue(int64(span(c).Kind())) },
+			"kind.string":              func(c *C) value { return textValue(span(c).Kind().String()) },
+			"kind.deprecated_string":   func(c *C) value { return textValue(deprecatedKind(span(c).Kind())) },
+			"status.code":              func(c *C) value { return intValue(int64(span(c).Status().Code())) },
+			"status.message":           func(c *C) value { return textValue(span(c).Status().Message()) },
+			"trace_id":                 func(c *C) value { return traceIDValue(span(c).TraceID()) },
+			"trace_id.string":          func(c *C) value { return traceIDValue(span(c).TraceID()) },
+			"span_id":                  func(c *C) value { return spanIDValue(span(c).SpanID()) },
+			"span_id.string":           func(c *C) value { return spanIDValue(span(c).SpanID()) },
+			"parent_span_id":           func(c *C) value { return spanIDValue(span(c).ParentSpanID()) },
+			"parent_span_id.string":    func(c *C) value { return spanIDValue(span(c).ParentSpanID()) },
+			"trace_state":              func(c *C) value { return textValue(span(c).TraceState().AsRaw()) },
+			"flags":                    func(c *C) value { return intValue(int64(span(c).Flags())) },
+			"start_time_unix_nano":     func(c *C) value { return intValue(int64(span(c).StartTimestamp())) },
+			"end_time_unix_nano":       func(c *C) value { return intValue(int64(span(c).EndTimestamp())) },
+			"dropped_attributes_count": func(c *C) value { return intValue(int64(span(c).DroppedAttributesCount())) },
+			"dropped_events_count":     func(c *C) value { return intValue(int64(span(c).DroppedEventsCount())) },
+			"dropped_links_count":      func(c *C) value { return intValue(int64(span(c).DroppedLinksCount())) },
+		},
+	}
+}
+
+// deprecatedKind is OTTL's span.kind.deprecated_string.
+func deprecatedKind(k ptrace.SpanKind) string {
+	switch k {
+	case ptrace.SpanKindInternal:
+		return "SPAN_KIND_INTERNAL"
+	case ptrace.SpanKindServer:
+		return "SPAN_KIND_SERVER"
+	case ptrace.SpanKindClient:
+		return "SPAN_KIND_CLIENT"
+	case ptrace.SpanKindProducer:
+		return "SPAN_KIND_PRODUCER"
+	case ptrace.SpanKindConsumer:
+		return "SPAN_KIND_CONSUMER"
+	default:
+		return "SPAN_KIND_UNSPECIFIED"
+	}
+}
+
+// Traces appends to b what the rule finds; now (Unix nanoseconds) is the time of records that carry none.
+func (r *Rule) Traces(td ptrace.Traces, now int64, b *Batch) {
+	if r.spans != nil {
+		r.walkSpans(td, now, b)
+	}
+}
+
+func (r *Rule) walkSpans(td ptrace.Traces, now int64, b *Batch) {
+	p := r.spans
+	p.begin(b, td.SpanCount())
+	c := &b.spans
+	byStart := r.config.Time == TimeStart
+	for i := range td.ResourceSpans().Len() {
+		rs := td.ResourceSpans().At(i)
+		c.resource, c.resourceSchema = rs.Resource(), rs.SchemaUrl()
+		p.enter(perResource, c, b)
+		for j := range rs.ScopeSpans().Len() {
+			ss := rs.ScopeSpans().At(j)
+			c.scope, c.scopeSchema = ss.Scope(), ss.SchemaUrl()
+			p.enter(perScope, c, b)
+			records := ss.Spans()
+			for k := range records.Len() {
+				c.span = records.At(k)
+				if p.expresses {
+					c.ottl = ottlspan.NewTransformContext(rs, ss, c.span)
+				}
+				p.record(c, spanTime(c.span, byStart, now), b)
+				if p.expresses {
+					c.ottl.Close()
+				}
+			}
+		}
+	}
+	*c = spanCursor{}
+}
+
+// spanTime is a span's end, or its start, else the other, else now.
+func spanTime(s ptrace.Span, byStart bool, now int64) int64 {
+	if byStart {
+		return firstTime(now, s.StartTimestamp(), s.EndTimestamp())
+	}
+	return firstTime(now, s.EndTimestamp(), s.StartTimestamp())
+}
