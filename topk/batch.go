@@ -2,8 +2,6 @@ package topk
 
 import (
 	"math/bits"
-
-	"github.com/zeebo/xxh3"
 )
 
 // blockSize is the number of keys that are hashed, then probed, then missed together; places in a block fit a byte.
@@ -63,8 +61,8 @@ func (s *Summary) countBatch(keys []string, weights []uint64) error {
 // nearly all miss, that branch is predicted well, and one key after the other is faster.
 func (s *Summary) addBlock(b *block, keys []string, weights []uint64) {
 	for i, key := range keys[:min(blockSize, len(keys))] {
-		h := xxh3.HashString128Seed(key, s.shape.Seed)
-		b.place[i], b.id[i] = h.Lo, h.Hi|1
+		k := s.identify(key)
+		b.place[i], b.id[i] = k.place, k.id
 	}
 	misses := 0
 	if s.scattered {

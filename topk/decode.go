@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/zeebo/xxh3"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -198,7 +199,7 @@ func (s *Summary) decodeResidents(e *encoded) error {
 		lo, ok1 := e.lowers.next()
 		base, ok2 := e.bases.next()
 		pin := pinned && place == uint64(i)
-		k := s.identify(key)
+		k := identityOf(xxh3.Hash128Seed(key, s.shape.Seed))
 		switch {
 		case !ok1 || !ok2:
 			return errors.New("a bound passes 64 bits")
@@ -218,7 +219,7 @@ func (s *Summary) decodeResidents(e *encoded) error {
 			return errors.New("keys are not in the order of Top")
 		}
 		known += lo
-		last = t.insert(k, key, lo, base)
+		last = insert(t, k, key, lo, base)
 		if pin {
 			t.pin(last)
 			place, pinned = e.pinned.next()

@@ -6,7 +6,8 @@ import "github.com/zeebo/xxh3"
 // tail take them in turn. Id is odd, so that a cleared slot matches no key.
 type identity struct{ place, id uint64 }
 
-func (s *Summary) identify(key []byte) identity {
-	h := xxh3.Hash128Seed(key, s.shape.Seed)
-	return identity{h.Lo, h.Hi | 1}
+func identityOf(h xxh3.Uint128) identity { return identity{h.Lo, h.Hi | 1} }
+
+func (s *Summary) identify(key string) identity {
+	return identityOf(xxh3.HashString128Seed(key, s.shape.Seed))
 }

@@ -83,7 +83,7 @@ func (l *List) certify() {
 
 // Bounds returns what is known of any key's weight: lower <= true <= upper.
 func (s *Summary) Bounds(key string) (lower, upper uint64) {
-	k := s.identify([]byte(key))
+	k := s.identify(key)
 	if i := s.residents.find(k); i >= 0 {
 		return s.residents.hot[i].lo, s.residents.estimate(i)
 	}

@@ -25,7 +25,7 @@ func (s *Summary) Merge(o *Summary) error {
 	for j := range u.slots {
 		// 0: expected, did not come
 		if k := u.identity(j); u.estimate(j) > 0 && t.find(k) < 0 {
-			t.insert(k, u.key(j), u.hot[j].lo, u.cold[j].base+s.least(k))
+			insert(t, k, u.key(j), u.hot[j].lo, u.cold[j].base+s.least(k))
 		}
 	}
 	s.addTail(o)

@@ -48,7 +48,7 @@ func (s *Summary) Add(key string, weight uint64) error {
 	}
 	s.total += weight
 	s.records++
-	s.add(s.identify([]byte(key)), key, weight)
+	s.add(s.identify(key), key, weight)
 	return nil
 }
 
@@ -93,7 +93,7 @@ func (s *Summary) admit(k identity, key string, lo, base uint64) {
 	if s.residents.size >= s.capacity {
 		s.purge()
 	}
-	s.residents.insert(k, []byte(key), lo, base)
+	insert(&s.residents, k, key, lo, base)
 }
 
 // Total is the weight counted, exact. TotalUpper adds what MergeBound may hide. Records is the number of Adds, exact.

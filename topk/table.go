@@ -79,7 +79,7 @@ func (t *table) reserve(residents int) {
 }
 
 // insert makes a resident of a key that is none, and returns its slot.
-func (t *table) insert(k identity, key []byte, lo, base uint64) int {
+func insert[K string | []byte](t *table, k identity, key K, lo, base uint64) int {
 	t.reserve(t.size + 1)
 	at := uint32(len(t.keys)) // fits: Merge holds at most 2 * MaxResidents keys
 	t.keys = append(t.keys, key...)
