@@ -20,6 +20,9 @@ func (l *List) Law(exact *Counts, k int) error {
 	if l.Total != exact.Total {
 		wrong("total is %d, not %d", l.Total, exact.Total)
 	}
+	if l.Records != exact.Records {
+		wrong("records is %d, not %d", l.Records, exact.Records)
+	}
 	if l.TotalUpper < l.Total {
 		wrong("total_upper %d is below total %d", l.TotalUpper, l.Total)
 	}
@@ -29,12 +32,12 @@ func (l *List) Law(exact *Counts, k int) error {
 	seen, lowers := make(map[string]bool), uint64(0)
 	for i, item := range l.Items {
 		name := fmt.Sprintf("item %d (%q)", i+1, item.Key)
-		weight := exact.Weights[item.Key]
+		weight := exact.Weights[item.Name()]
 		lowers += item.Lower
-		if seen[item.Key] {
+		if seen[item.Name()] {
 			wrong("%s is listed twice", name)
 		}
-		seen[item.Key] = true
+		seen[item.Name()] = true
 		if item.Rank != i+1 {
 			wrong("%s has rank %d", name, item.Rank)
 		}
@@ -58,6 +61,11 @@ func (l *List) Law(exact *Counts, k int) error {
 		}
 		if item.RankCertain && (i >= len(ranked) || ranked[i].Weight != weight) {
 			wrong("%s is rank_certain, yet weighs %d, not what the true rank %d does", name, weight, i+1)
+		}
+	}
+	for _, c := range ranked[:above(l.Theta)] {
+		if !seen[c.Key] {
+			wrong("%q is not listed and weighs %d, more than theta %d", c.Key, c.Weight, l.Theta)
 		}
 	}
 	if l.Other != l.Total-min(lowers, l.Total) {
@@ -85,9 +93,10 @@ func (l *List) Same(exact *Counts, k int) error {
 		problems = append(problems, fmt.Errorf("%d items are listed, not %d", len(l.Items), len(ranked)))
 	}
 	for i := range min(len(ranked), len(l.Items)) {
-		if item := l.Items[i]; exact.Weights[item.Key] != ranked[i].Weight {
+		name := l.Items[i].Name()
+		if weight := exact.Weights[name]; weight != ranked[i].Weight {
 			problems = append(problems, fmt.Errorf("place %d holds %q of %d, not %q of %d",
-				i+1, item.Key, exact.Weights[item.Key], ranked[i].Key, ranked[i].Weight))
+				i+1, name, weight, ranked[i].Key, ranked[i].Weight))
 		}
 	}
 	return join(problems)

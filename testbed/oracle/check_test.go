@@ -20,7 +20,7 @@ func counts(weights map[string]uint64) *Counts {
 func served() (*List, *Counts) {
 	exact := counts(map[string]uint64{"a": 50, "b": 30, "c": 10, "d": 10, "e": 1})
 	list := &List{
-		Certified: true, Total: 101, TotalUpper: 101, Other: 101 - 50 - 30 - 10,
+		Certified: true, Total: 101, TotalUpper: 101, Other: 101 - 50 - 30 - 10, Records: 5, Theta: 10,
 		Items: []Item{
 			{Rank: 1, Key: "a", Estimate: 50, Lower: 50, Share: 50. / 101, Certain: true, RankCertain: true},
 			{Rank: 2, Key: "b", Estimate: 33, Lower: 30, ErrorBound: 3, Share: 33. / 101, Certain: true, RankCertain: true},
@@ -47,6 +47,8 @@ func TestEachBrokenPromiseIsFound(t *testing.T) {
 		"total":                   {func(l *List, _ *Counts) { l.Total++ }, "total is 102, not 101"},
 		"total_upper":             {func(l *List, _ *Counts) { l.TotalUpper = 100 }, "total_upper 100 is below"},
 		"other":                   {func(l *List, _ *Counts) { l.Other++ }, "other is 12"},
+		"records":                 {func(l *List, _ *Counts) { l.Records++ }, "records is 6, not 5"},
+		"theta":                   {func(l *List, _ *Counts) { l.Theta = 9 }, `"d" is not listed and weighs 10, more than theta 9`},
 		"too many items":          {func(l *List, _ *Counts) { l.Items = append(l.Items, Item{}) }, "more than 3"},
 		"twice":                   {func(l *List, _ *Counts) { l.Items[1].Key = "a" }, "listed twice"},
 		"rank":                    {func(l *List, _ *Counts) { l.Items[1].Rank = 3 }, "has rank 3"},

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"strings"
 	"time"
 
 	"github.com/otel-topk/collector/topk"
@@ -21,6 +22,10 @@ type List struct {
 	Total          uint64     `json:"total"`
 	TotalUpper     uint64     `json:"total_upper"`
 	Other          uint64     `json:"other"`
+	Records        uint64     `json:"records"`
+	Distinct       uint64     `json:"distinct"`
+	Theta          uint64     `json:"theta"`
+	Coverage       Coverage   `json:"coverage"`
 	Items          []Item     `json:"items"`
 }
 
@@ -37,6 +42,25 @@ type Item struct {
 	RankCertain bool     `json:"rank_certain"`
 }
 
+// Name is the key; the parts of a composite one are joined by "|", as in the exact counts of the data sets.
+func (i *Item) Name() string {
+	if len(i.Parts) > 1 {
+		return strings.Join(i.Parts, "|")
+	}
+	return i.Key
+}
+
+// Coverage of a List.
+type Coverage struct {
+	Reporting        int    `json:"reporting"`
+	Silent           int    `json:"silent"`
+	Gone             int    `json:"gone"`
+	Late             uint64 `json:"late"`
+	Future           uint64 `json:"future"`
+	Dropped          uint64 `json:"dropped"`
+	OverflowedShards int    `json:"overflowed_shards"`
+}
+
 // Point is the API's answer to a call of /v1/count.
 type Point struct {
 	Key        string     `json:"key"`
@@ -49,7 +73,11 @@ type Point struct {
 // TopOf is the list of the first k of a summary, as the API would write it.
 func TopOf(s *topk.Summary, k int) *List {
 	top := s.Top(k)
-	list := &List{Certified: top.Certified, Total: s.Total(), TotalUpper: s.TotalUpper(), Other: s.Total()}
+	list := &List{
+		Certified: top.Certified, Total: s.Total(), TotalUpper: s.TotalUpper(), Other: s.Total(),
+		Records: s.Records(), Theta: max(top.Theta, top.Next),
+	}
+	list.Distinct, _ = s.Distinct()
 	for i, item := range top.Items {
 		list.Other -= item.Lower
 		list.Items = append(list.Items, Item{

@@ -1,0 +1,89 @@
+package collector
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otel-topk/collector/testbed/oracle"
+)
+
+// Get asks http://address/path and returns the status and the body.
+func Get(t testing.TB, address, path string) (int, string) {
+	t.Helper()
+	response, err := http.Get("http://" + address + path)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response.StatusCode, string(body)
+}
+
+// Get asks the API, which the configuration has at <api>.
+func (c *Collector) Get(t testing.TB, path string) (int, string) {
+	t.Helper()
+	return Get(t, c.Ports.Address(t, "api"), path)
+}
+
+func (c *Collector) decode(t testing.TB, path string, answer any) {
+	t.Helper()
+	status, body := c.Get(t, path)
+	require.Equal(t, http.StatusOK, status, "%s: %s", path, body)
+	require.NoError(t, json.Unmarshal([]byte(body), answer), body)
+}
+
+// Trending asks for a list; the query is pairs of names and values.
+func (c *Collector) Trending(t testing.TB, query ...string) *oracle.List {
+	t.Helper()
+	list := new(oracle.List)
+	c.decode(t, "/v1/trending?"+encode(query), list)
+	return list
+}
+
+// Count asks for one key; the query is pairs of names and values.
+func (c *Collector) Count(t testing.TB, key string, query ...string) *oracle.Point {
+	t.Helper()
+	point := new(oracle.Point)
+	c.decode(t, "/v1/keys/"+url.PathEscape(key)+"/count?"+encode(query), point)
+	return point
+}
+
+func encode(query []string) string {
+	values := make(url.Values)
+	for i := 0; i+1 < len(query); i += 2 {
+		values.Set(query[i], query[i+1])
+	}
+	return values.Encode()
+}
+
+// AwaitTotal asks for a list until it holds this total weight, and returns it. The query is pairs of names and values.
+func (c *Collector) AwaitTotal(t testing.TB, total uint64, query ...string) *oracle.List {
+	t.Helper()
+	var list *oracle.List
+	Await(t, func() bool {
+		// Before the first publication the rule may be unknown, which is an error 404.
+		status, body := c.Get(t, "/v1/trending?"+encode(query))
+		list = new(oracle.List)
+		if status == http.StatusOK {
+			require.NoError(t, json.Unmarshal([]byte(body), list), body)
+		}
+		return status == http.StatusOK && list.AsOf != nil && list.Total == total
+	}, func() string { return "a list of " + encode(query) + " with another total than wanted" })
+	return list
+}
+
+// Await asks until the answer is yes.
+func Await(t testing.TB, holds func() bool, what func() string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("after %v there is still %s", patience, what())
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}

@@ -1,0 +1,37 @@
+package collector
+
+import (
+	"net"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Ports are free addresses of this machine by name. Collectors that talk to each other share one.
+type Ports struct{ addresses map[string]string }
+
+// NewPorts knows no address yet.
+func NewPorts() *Ports { return &Ports{addresses: make(map[string]string)} }
+
+// Address called name; the first call finds a free one.
+func (p *Ports) Address(t testing.TB, name string) string {
+	address, ok := p.addresses[name]
+	if !ok {
+		listener, err := net.Listen("tcp", "localhost:0")
+		require.NoError(t, err)
+		address = listener.Addr().String()
+		require.NoError(t, listener.Close())
+		p.addresses[name] = address
+	}
+	return address
+}
+
+var placeholder = regexp.MustCompile(`<[a-z0-9_]+>`)
+
+// Expand replaces each <name> in text by the address of that name.
+func (p *Ports) Expand(t testing.TB, text string) string {
+	return placeholder.ReplaceAllStringFunc(text, func(name string) string {
+		return p.Address(t, name[1:len(name)-1])
+	})
+}

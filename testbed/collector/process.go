@@ -1,0 +1,165 @@
+// Package collector runs the built binary for tests: it starts it on free ports, sends it records, asks its API and
+// stops it.
+package collector
+
+import (
+	"bytes"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	patience = 20 * time.Second // for anything that takes a moment
+	ready    = "Everything is ready. Begin running and processing data."
+)
+
+// Collector is a running process.
+type Collector struct {
+	Ports   *Ports
+	cmd     *exec.Cmd
+	output  *output
+	ended   chan struct{}
+	stopped bool
+}
+
+// Binary is the path of the built binary.
+func Binary(t testing.TB) string {
+	dir, err := os.Getwd()
+	require.NoError(t, err)
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "builder-config.yaml")); err == nil {
+			break
+		}
+		require.NotEqual(t, filepath.Dir(dir), dir, "this test does not run inside the repository")
+		dir = filepath.Dir(dir)
+	}
+	binary := filepath.Join(dir, "bin", "otelcol-topk")
+	if _, err := os.Stat(binary); err != nil {
+		t.Fatalf("%v: run make build first", err)
+	}
+	return binary
+}
+
+// Start runs the binary with a configuration, in which each <name> stands for a free address, and waits until it is
+// ready. Its own metrics are at <telemetry>. When the test ends it is stopped, and must then end without an error.
+func Start(t testing.TB, config string, ports *Ports) *Collector {
+	t.Helper()
+	c := launch(t, Binary(t), config, ports)
+	select {
+	case <-c.output.ready:
+	case <-c.ended:
+		t.Fatalf("the collector ended at once:\n%s", c.Output())
+	case <-time.After(patience):
+		c.kill()
+		t.Fatalf("the collector was not ready in %v:\n%s", patience, c.Output())
+	}
+	t.Cleanup(func() { c.Stop(t) })
+	return c
+}
+
+// Refused runs the binary with a configuration that must not start, and returns what it says.
+func Refused(t testing.TB, config string) string {
+	t.Helper()
+	c := launch(t, Binary(t), config, NewPorts())
+	select {
+	case <-c.ended:
+	case <-c.output.ready:
+		c.kill()
+		t.Fatalf("the collector started with\n%s", config)
+	case <-time.After(patience):
+		c.kill()
+		t.Fatalf("the collector neither started nor ended in %v:\n%s", patience, c.Output())
+	}
+	assert.NotZero(t, c.cmd.ProcessState.ExitCode())
+	return c.Output()
+}
+
+func launch(t testing.TB, binary, config string, ports *Ports) *Collector {
+	t.Helper()
+	host, port, err := net.SplitHostPort(ports.Address(t, "telemetry"))
+	require.NoError(t, err)
+	telemetry := "yaml:service::telemetry::metrics::readers: [{pull: {exporter: {prometheus: {host: '" + host + "', port: " + port + "}}}}]"
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(ports.Expand(t, config)), 0o600))
+
+	c := &Collector{Ports: ports, output: &output{ready: make(chan struct{})}, ended: make(chan struct{})}
+	c.cmd = exec.Command(binary, "--config", file, "--config", telemetry)
+	c.cmd.Stdout, c.cmd.Stderr = c.output, c.output
+	require.NoError(t, c.cmd.Start())
+	go func() {
+		_ = c.cmd.Wait() // how it ended is in ProcessState
+		close(c.ended)
+	}()
+	return c
+}
+
+// Stop ends the collector as an init system does. It must end by itself and without an error.
+func (c *Collector) Stop(t testing.TB) {
+	t.Helper()
+	if c.stopped {
+		return
+	}
+	c.stopped = true
+	_ = c.cmd.Process.Signal(syscall.SIGTERM) // an error means that it has ended, which shows below
+	select {
+	case <-c.ended:
+	case <-time.After(patience):
+		c.kill()
+		t.Errorf("the collector did not stop in %v", patience)
+	}
+	assert.Zero(t, c.cmd.ProcessState.ExitCode(), "exit code")
+	if t.Failed() {
+		t.Logf("the collector said:\n%s", c.Output())
+	}
+}
+
+func (c *Collector) kill() {
+	_ = c.cmd.Process.Kill()
+	<-c.ended
+}
+
+// PID of the process.
+func (c *Collector) PID() int { return c.cmd.Process.Pid }
+
+// CPU that the process used; it must have been stopped.
+func (c *Collector) CPU() time.Duration {
+	return c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
+}
+
+// Output is what the process printed so far.
+func (c *Collector) Output() string { return c.output.String() }
+
+// output keeps what is written and notes when the collector is ready.
+type output struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	ready chan struct{}
+	done  bool
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text.Write(p)
+	if !o.done && strings.Contains(o.text.String(), ready) {
+		o.done = true
+		close(o.ready)
+	}
+	return len(p), nil
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
