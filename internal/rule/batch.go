@@ -18,6 +18,8 @@ type Batch struct {
 	held    held
 	logs    logCursor
 	spans   spanCursor
+	events  eventCursor
+	points  pointCursor
 }
 
 // Reset empties b and lets go of the records it was filled from.
@@ -55,7 +57,7 @@ func (s *Skipped) changed(c counted) {
 }
 
 // textChunk is how much rendered text is allocated at once.
-const textChunk = 8 << 10
+const textChunk = 32 << 10
 
 // arena makes strings of rendered text with one allocation for each textChunk of them.
 type arena struct{ chunk strings.Builder }

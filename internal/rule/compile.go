@@ -21,7 +21,7 @@ type recordKind interface {
 }
 
 // kinds, in the order they are tried: where paths name no context of their own, traces are spans and not their events.
-var kinds = []recordKind{logRecords, spans}
+var kinds = []recordKind{logRecords, spans, spanEvents, dataPoints}
 
 // compile makes a Rule of cfg, or says all that is wrong with it.
 func compile(cfg Config, seed uint64, set component.TelemetrySettings) (*Rule, Problems) {

@@ -57,7 +57,7 @@ var logRecords = func() *kind[logCursor, *ottllog.TransformContext] {
 
 var logSizer plog.ProtoMarshaler
 
-// Logs appends to b what the rule finds; now (Unix nanoseconds) is the time of records that carry none.
+// Logs appends to b what the rule finds; now (Unix nanoseconds) is the time of log records that carry none.
 func (r *Rule) Logs(ld plog.Logs, now int64, b *Batch) {
 	p := r.logs
 	if p == nil {

@@ -1,17 +1,16 @@
 package rule
 
-import (
-	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/pdata/pmetric"
-)
+import "go.opentelemetry.io/collector/component"
 
 // Rule is a compiled Config. It is safe for concurrent use.
 type Rule struct {
 	config     Config
 	definition Definition
 
-	logs  *plan[logCursor]
-	spans *plan[spanCursor]
+	logs   *plan[logCursor]
+	spans  *plan[spanCursor]
+	events *plan[eventCursor]
+	points *plan[pointCursor]
 }
 
 // New compiles cfg. seed is the fleet's hash seed. Its error is that of Config.Validate.
@@ -28,6 +27,3 @@ func (r *Rule) Definition() *Definition { return &r.definition }
 
 // Config that the rule was made from.
 func (r *Rule) Config() Config { return r.config }
-
-// Metrics appends to b what the rule finds; now (Unix nanoseconds) is the time of records that carry none.
-func (r *Rule) Metrics(md pmetric.Metrics, now int64, b *Batch) {}

@@ -89,18 +89,19 @@ func deprecatedKind(k ptrace.SpanKind) string {
 	}
 }
 
-// Traces appends to b what the rule finds; now (Unix nanoseconds) is the time of records that carry none.
+// Traces appends to b what the rule finds; now (Unix nanoseconds) is the time of spans that carry none.
 func (r *Rule) Traces(td ptrace.Traces, now int64, b *Batch) {
-	if r.spans != nil {
-		r.walkSpans(td, now, b)
+	switch {
+	case r.spans != nil:
+		walkSpans(r.spans, td, r.config.Time == TimeStart, now, b)
+	case r.events != nil:
+		walkEvents(r.events, td, now, b)
 	}
 }
 
-func (r *Rule) walkSpans(td ptrace.Traces, now int64, b *Batch) {
-	p := r.spans
+func walkSpans(p *plan[spanCursor], td ptrace.Traces, byStart bool, now int64, b *Batch) {
 	p.begin(b, td.SpanCount())
 	c := &b.spans
-	byStart := r.config.Time == TimeStart
 	for i := range td.ResourceSpans().Len() {
 		rs := td.ResourceSpans().At(i)
 		c.resource, c.resourceSchema = rs.Resource(), rs.SchemaUrl()

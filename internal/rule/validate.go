@@ -101,6 +101,9 @@ func (c *Config) fieldProblems() (problems Problems) {
 	case c.Weight == WeightOne && !(math.Round(c.WeightScale) >= 1 && c.WeightScale <= MaxWeight):
 		add("weight_scale", "%v times the weight 1 is not in 1..%d when rounded", c.WeightScale, MaxWeight)
 	}
+	if c.Default != nil && (len(*c.Default) > c.MaxKeyBytes || !utf8.ValidString(*c.Default)) {
+		add("default", "is longer than max_key_bytes or no UTF-8")
+	}
 	if c.Weight == "" {
 		add("weight", "is empty; allowed are 1, bytes and a path")
 	}

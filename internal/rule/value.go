@@ -75,15 +75,3 @@ func valueOf(v pcommon.Value) value {
 		return value{kind: other, tree: v}
 	}
 }
-
-// number is the value as a weight: integers and doubles are, text never is.
-func (v value) number() (n int64, f float64, isInt, ok bool) {
-	switch v.kind {
-	case integer:
-		return int64(v.bits), 0, true, true
-	case double:
-		return 0, math.Float64frombits(v.bits), false, true
-	default:
-		return 0, 0, false, false
-	}
-}
