@@ -1,53 +1,134 @@
 // Package board is the gateway's core: states become parts, parts become windows, windows become snapshots. It has no
 // clock and no goroutine; a Board is not safe for concurrent use.
+//
+// The law of counting. The records of one shard, rule and minute (a set: its groups' states) are either live or in every
+// part that holds the minute and is kept, never both: Accept replaces live states, a fold moves a whole set into its minute,
+// its five minutes and its hour at once and leaves its identity behind, by which repeats are known. A window is the merge of
+// the fewest parts that cover it and of the live states of its minutes. Nothing is ever subtracted.
+//
+// The law of overflow. A set with a state of scope overflow may hide in it records of every group that the set lacks. So
+// wherever such a set counts, live or in a part, each group that it lacks takes the overflow as a bound: a listed estimate
+// is never below the truth.
 package board
 
 import (
 	"errors"
+	"slices"
 	"time"
 
+	"github.com/otel-topk/collector/internal/rule"
+	"github.com/otel-topk/collector/internal/window"
 	"github.com/otel-topk/collector/internal/wire"
+	"github.com/otel-topk/collector/topk"
+)
+
+const (
+	mergedResidents  = 4096 // of a part and a window
+	summaryResidents = 1024 // of a published WindowSummary
+
+	silentAfter = 30 * time.Second
+	goneAfter   = time.Hour
+	aheadLimit  = time.Hour   // how far ahead of now the minute of a state may be
+	setBack     = time.Minute // how much the wall clock may be set back without a repeat counting twice
+
+	defaultMaxLiveBytes = 2 << 30
+	defaultMaxPartBytes = 4 << 30
 )
 
 // Config of a Board. Times are wall durations.
 type Config struct {
 	Windows      []time.Duration // multiples of window.Bucket, at most 24h
 	Event        bool            // windows end at the newest event of their rule
-	Retain       time.Duration   // how long late final states are taken
+	Retain       time.Duration   // how long late final states are taken: after their minute, with Event after they came first
 	PointQueries string          // "global", "all" or "off"
-	MaxRules     int
-	MaxGroups    int // per rule
-	MaxEpochs    int
-	KeepMinutes  time.Duration // how long minute parts are kept; 5-minute and hour parts are kept 24h
+	MaxRules     int             // definitions; more are refused
+	MaxGroups    int             // per rule; more count in scope overflow
+	MaxEpochs    int             // live shards; more are told to come again later
+	KeepMinutes  time.Duration   // how long minute parts are kept, at least 5m; 5-minute and hour parts are kept 24h
+	MaxLiveBytes int64           // of live states, a shard may always have its even share; 0: 2 GiB
+	MaxPartBytes int64           // of parts, the oldest go first; 0: 4 GiB
 }
 
-// ErrOverloaded: more live epochs than MaxEpochs; the shard should come again later. Any other error of Accept or Report is for good.
-var ErrOverloaded = errors.New("board: too many live shards")
-
-type Board struct{}
-
-func New(cfg Config) *Board { panic("stub") }
-
-// Report notes that a shard lives. Accept takes a state; repeats and older sequences are taken and change nothing.
-func (b *Board) Report(r *wire.Report, now int64) error { panic("stub") }
-func (b *Board) Accept(s *wire.State, now int64) error  { panic("stub") }
-
-// Published is one list and, where point queries are on, its summary.
-type Published struct {
-	Snapshot *wire.Snapshot
-	Summary  *wire.WindowSummary // nil: off
-}
-
-// Publish folds what has closed (once a minute) and returns the lists that changed since they were last published, and
-// each unchanged one again after a minute. ended are lists that will not come again.
-func (b *Board) Publish(now int64) (changed []Published, ended []*wire.Snapshot) { panic("stub") }
+// Errors of Accept and Report. ErrOverloaded means: come again later. Any other is for good.
+var (
+	ErrOverloaded = errors.New("board: overloaded")
+	ErrRules      = errors.New("board: too many rules")
+	ErrTooLate    = errors.New("board: state is too late")
+	ErrTooEarly   = errors.New("board: state is ahead of time")
+)
 
 // Stats counts since New; the receiver makes metrics of them.
 type Stats struct {
 	Rules, Groups, LiveEpochs, LiveStates, Parts int
-	PartBytes                                    int64
-	Accepted, Stale, TooLate, Folded             uint64
-	RefusedRules, OverflowedGroups               uint64
+	LiveBytes, PartBytes                         int64
+
+	Accepted, Stale, Folded uint64 // states taken, taken without effect, moved into parts
+	TooLate, TooEarly       uint64 // states refused
+	RefusedRules            uint64 // states refused for MaxRules
+	OverflowedGroups        uint64 // states that count in scope overflow for MaxGroups
+	Overloaded              uint64 // states and reports refused for MaxEpochs and MaxLiveBytes
+	GivenUpParts            uint64 // for MaxPartBytes
+	Unmerged                uint64 // summaries left out, as the total would pass 2^63
 }
 
-func (b *Board) Stats() Stats { panic("stub") }
+// Board is made by New.
+type Board struct {
+	cfg     Config
+	windows []time.Duration // ascending, each once
+	keep    window.Keep
+
+	epochs map[wire.Epoch]*epoch
+	rules  map[string]*ruled
+	recent recentRule
+	folded window.Minute // wall minute of the last fold
+	stats  Stats
+
+	decoded topk.Summary  // the last one that was decoded
+	sum     *topk.Summary // the last one that was summed up
+}
+
+// New makes an empty board.
+func New(cfg Config) *Board {
+	if cfg.MaxLiveBytes == 0 {
+		cfg.MaxLiveBytes = defaultMaxLiveBytes
+	}
+	if cfg.MaxPartBytes == 0 {
+		cfg.MaxPartBytes = defaultMaxPartBytes
+	}
+	windows := slices.Clone(cfg.Windows)
+	slices.Sort(windows)
+	return &Board{
+		cfg:     cfg,
+		windows: slices.Compact(windows),
+		keep: window.Keep{
+			Minutes:     max(cfg.KeepMinutes, time.Duration(window.FiveMinutes)*window.Bucket),
+			FiveMinutes: 24 * time.Hour,
+			Hours:       24 * time.Hour,
+		},
+		epochs: map[wire.Epoch]*epoch{},
+		rules:  map[string]*ruled{},
+		folded: -1,
+	}
+}
+
+// Stats of now.
+func (b *Board) Stats() Stats {
+	s := b.stats
+	s.Rules = b.definitions()
+	return s
+}
+
+// definitions counts what MaxRules limits.
+func (b *Board) definitions() int {
+	n := 0
+	for _, r := range b.rules {
+		n += len(r.definitions)
+	}
+	return n
+}
+
+// global is the group of lists over all groups, and the only one of a rule without group_by.
+var (
+	global   = rule.Group{Scope: rule.ScopeGlobal}
+	overflow = rule.Group{Scope: rule.ScopeOverflow}
+)

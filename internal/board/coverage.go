@@ -1,0 +1,155 @@
+package board
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/otel-topk/collector/internal/wire"
+)
+
+const (
+	silentNamed = 20   // shards
+	noticeable  = 1e-3 // share of records late or ahead that makes a list partial
+)
+
+// Reasons why a list is partial.
+const (
+	reasonSilent   = "silent_shards" // a shard that is not gone was not heard of for 30 s
+	reasonOverflow = "overflow"      // of this list, some may be in scope overflow: its total is a lower bound
+	reasonDrops    = "drops"         // final states were given up within the window
+	reasonShort    = "short_window"  // nothing is known of the window's beginning
+	reasonLate     = "late"          // above 0.1 % of the records
+	reasonFuture   = "future"        // above 0.1 % of the records
+)
+
+// incidents of one minute of arrival.
+type incidents struct{ records, late, future, dropped uint64 }
+
+func (i *incidents) add(o incidents) {
+	i.records += o.records
+	i.late += o.late
+	i.future += o.future
+	i.dropped += o.dropped
+}
+
+// coverage is what all lists of one window and rule share.
+type coverage struct {
+	wire.Coverage
+	reasons   []string
+	conflicts []wire.Conflict
+	version   uint64
+}
+
+// attribute places what shards reported since the last time at the minute in which windows end now.
+func (r *ruled) attribute(sum incidents, s span) {
+	if sum != (incidents{}) {
+		sum.add(r.incidents[s.newest])
+		r.incidents[s.newest] = sum
+	}
+	for m := range r.incidents {
+		if m < s.first {
+			delete(r.incidents, m)
+		}
+	}
+}
+
+// cover says how complete the window i is. The version moves when that changes.
+func (b *Board) cover(r *ruled, i int, s span, at *presence) *coverage {
+	c := r.served
+	next := coverage{
+		Coverage:  wire.Coverage{Reporting: at.reporting, Silent: at.silent, Gone: at.gone, SilentShards: at.named()},
+		conflicts: r.conflicts(at),
+	}
+	var sum incidents
+	for m, n := range r.incidents {
+		if m >= s.starts[i] {
+			sum.add(n)
+		}
+	}
+	next.Late, next.Future, next.Dropped = sum.late, sum.future, sum.dropped
+	for _, last := range c.overflowed {
+		if last >= s.starts[i] {
+			next.OverflowedShards++
+		}
+	}
+	next.reasons = b.reasons(c, i, s, &next.Coverage, sum)
+
+	now := &r.coverages[i]
+	next.version = now.version
+	if !now.same(&next) {
+		next.version++
+		*now = next
+	}
+	return now
+}
+
+func (b *Board) reasons(c *counted, i int, s span, v *wire.Coverage, sum incidents) []string {
+	var reasons []string
+	all := float64(sum.records) + float64(sum.late) + float64(sum.future)
+	unknown := !b.cfg.Event && s.starts[i].Start() < c.since
+	givenUp := s.starts[i] > b.keep.Start(b.windows[i], s.newest)
+	for _, r := range []struct {
+		holds bool
+		text  string
+	}{
+		{v.Silent > 0, reasonSilent},
+		{v.Dropped > 0, reasonDrops},
+		{unknown || givenUp, reasonShort},
+		{float64(v.Late) > noticeable*all, reasonLate},
+		{float64(v.Future) > noticeable*all, reasonFuture},
+	} {
+		if r.holds {
+			reasons = append(reasons, r.text)
+		}
+	}
+	return reasons
+}
+
+func (c *coverage) same(o *coverage) bool {
+	return c.Reporting == o.Reporting && c.Silent == o.Silent && c.Gone == o.Gone && c.Late == o.Late && c.Future == o.Future &&
+		c.Dropped == o.Dropped && c.OverflowedShards == o.OverflowedShards &&
+		slices.Equal(c.SilentShards, o.SilentShards) && slices.Equal(c.reasons, o.reasons) && slices.Equal(c.conflicts, o.conflicts)
+}
+
+// named are the shards that are silent for longest.
+func (at *presence) named() []wire.SilentShard {
+	slices.SortFunc(at.silentEpochs, func(a, c *epoch) int {
+		return cmp.Or(cmp.Compare(a.last, c.last), cmp.Compare(a.shard, c.shard))
+	})
+	var named []wire.SilentShard
+	for _, e := range at.silentEpochs[:min(silentNamed, len(at.silentEpochs))] {
+		named = append(named, wire.SilentShard{Shard: e.shard, Since: time.Unix(0, e.last).UTC()})
+	}
+	return named
+}
+
+// elect serves the definition that most reporting shards count; among equals the one that was served, then the first.
+func (r *ruled) elect(at *presence) *counted {
+	for _, f := range r.fingerprints() {
+		if c := r.definitions[f]; r.served == nil || at.reportingBy[f] > at.reportingBy[r.served.fingerprint] {
+			r.served = c
+		}
+	}
+	return r.served
+}
+
+// conflicts are the definitions that are counted and not served.
+func (r *ruled) conflicts(at *presence) []wire.Conflict {
+	var all []wire.Conflict
+	for _, f := range r.fingerprints() {
+		if n := at.reportingBy[f]; n > 0 && f != r.served.fingerprint {
+			all = append(all, wire.Conflict{Fingerprint: f, LiveShards: n, Rule: r.definitions[f].public})
+		}
+	}
+	return all
+}
+
+func (r *ruled) fingerprints() []string {
+	all := make([]string, 0, len(r.definitions))
+	for f := range r.definitions {
+		all = append(all, f)
+	}
+	slices.Sort(all)
+	return all
+}

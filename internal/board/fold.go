@@ -1,0 +1,225 @@
+package board
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/otel-topk/collector/internal/rule"
+	"github.com/otel-topk/collector/internal/window"
+	"github.com/otel-topk/collector/topk"
+)
+
+// part is the merged, closed part of a span, by group, encoded. The one of scope overflow bounds each group that is not in
+// it; of a grouped rule the global one is merged from all without bounds.
+type part map[rule.Group][]byte
+
+// fold moves complete sets, and at retain all that are left, into parts. Then it lets go what no window covers any more.
+func (b *Board) fold(c *counted, s span, now int64) {
+	var ms []window.Minute
+	for m := range c.minutes {
+		ms = append(ms, m)
+	}
+	slices.Sort(ms)
+	var out []*folding
+	for _, m := range ms {
+		at := c.minutes[m]
+		expired := now >= at.expires
+		if m <= s.newest {
+			if taken := at.take(func(s *set) bool { return expired || s.complete() }); taken != nil {
+				out = append(out, &folding{m, taken})
+			}
+		}
+		if now >= at.expires+int64(setBack) {
+			delete(c.minutes, m)
+		}
+	}
+	b.drop(c, s)
+	if len(out) > 0 {
+		b.foldParts(c, s, out)
+		b.foldClosed(c, s, out)
+		b.release(c, out)
+	}
+	b.forgetGroups(c, s)
+}
+
+// folding is a minute that becomes part of parts.
+type folding struct {
+	at window.Minute
+	*minute
+}
+
+// holds says whether g or, by overflow, records of g are in it.
+func (f *folding) holds(c *counted, g rule.Group) bool {
+	return f.cells[g] != nil || g == global && c.rule.Grouped() || g.Scope == rule.ScopeGroup && len(f.overflow) > 0
+}
+
+// kept says whether a part is still of use.
+func (b *Board) kept(c *counted, p window.Part, s span) bool {
+	return p.Start >= max(s.first, c.floor) && b.keep.Kept(p, s.newest)
+}
+
+func (b *Board) foldParts(c *counted, s span, out []*folding) {
+	for _, size := range window.Sizes {
+		for rest := out; len(rest) > 0; {
+			p, n := window.PartOf(rest[0].at, size), 1
+			for n < len(rest) && rest[n].at < p.End() {
+				n++
+			}
+			if b.kept(c, p, s) {
+				b.foldPart(c, p, rest[:n])
+			}
+			rest = rest[n:]
+		}
+	}
+}
+
+// foldPart adds minutes to one part. The part's own overflow, which bounds groups that are new to it, comes last.
+func (b *Board) foldPart(c *counted, at window.Part, out []*folding) {
+	p := c.parts[at]
+	if p == nil {
+		p = part{}
+		c.parts[at] = p
+	}
+	groups := map[rule.Group]struct{}{}
+	for g := range p {
+		groups[g] = struct{}{}
+	}
+	for _, f := range out {
+		for g := range f.cells {
+			groups[g] = struct{}{}
+		}
+		groups[global] = struct{}{}
+	}
+	for _, g := range sorted(groups) {
+		if !slices.ContainsFunc(out, func(f *folding) bool { return f.holds(c, g) }) {
+			continue
+		}
+		sum := b.scratch(c.rule.Shape)
+		b.addPart(sum, p, g)
+		for _, f := range out {
+			b.addLive(sum, c, f.minute, g)
+		}
+		b.put(p, g, sum)
+	}
+}
+
+// addPart adds to sum what p holds of g, or where it holds none, the overflow where records of g may be.
+func (b *Board) addPart(sum *topk.Summary, p part, g rule.Group) {
+	if own, ok := p[g]; ok {
+		b.merge(sum, b.decode(own))
+	} else if over, ok := p[overflow]; ok && g.Scope == rule.ScopeGroup {
+		b.bound(sum, b.decode(over))
+	}
+}
+
+func (b *Board) put(p part, g rule.Group, sum *topk.Summary) {
+	old, known := p[g]
+	encoded, err := sum.AppendBinary(nil)
+	if err != nil {
+		b.stats.Unmerged++
+		return
+	}
+	p[g] = encoded
+	if !known {
+		b.stats.Parts++
+	}
+	b.stats.PartBytes += int64(len(encoded) - len(old))
+}
+
+// foldClosed adds minutes to the sums of windows whose start stays. Others are merged again when they are read.
+func (b *Board) foldClosed(c *counted, s span, out []*folding) {
+	for g, at := range c.groups {
+		for i := range at.closed {
+			k := &at.closed[i]
+			if k.sum == nil || k.start != s.starts[i] {
+				continue
+			}
+			for _, f := range out {
+				if f.at >= k.start && f.holds(c, g) {
+					b.addLive(k.sum, c, f.minute, g)
+				}
+			}
+		}
+	}
+}
+
+// release gives the places of folded states back.
+func (b *Board) release(c *counted, out []*folding) {
+	c.clock++
+	for _, f := range out {
+		for _, s := range f.sets {
+			for _, st := range s.states {
+				b.resize(s.epoch, -len(st.encoded))
+				b.stats.LiveStates--
+				b.stats.Folded++
+			}
+		}
+		for g := range f.cells {
+			c.touch(g, f.at)
+		}
+	}
+}
+
+// drop lets go the parts that no window covers any more.
+func (b *Board) drop(c *counted, s span) {
+	for at := range c.parts {
+		if !b.kept(c, at, s) {
+			b.discard(c, at)
+		}
+	}
+	for id, last := range c.overflowed {
+		if last < s.first {
+			delete(c.overflowed, id)
+		}
+	}
+}
+
+func (b *Board) discard(c *counted, at window.Part) {
+	for _, encoded := range c.parts[at] {
+		b.stats.Parts--
+		b.stats.PartBytes -= int64(len(encoded))
+	}
+	delete(c.parts, at)
+}
+
+// forgetGroups gives the places of groups back that are in no window.
+func (b *Board) forgetGroups(c *counted, s span) {
+	for g, at := range c.groups {
+		if g == global || at.last >= s.first {
+			continue
+		}
+		delete(c.groups, g)
+		b.stats.Groups--
+		if g.Scope == rule.ScopeGroup {
+			c.named--
+		}
+	}
+}
+
+// shrink gives up the oldest parts of all until the limit holds.
+func (b *Board) shrink() {
+	for b.stats.PartBytes > b.cfg.MaxPartBytes {
+		var of *counted
+		var oldest window.Minute
+		for _, r := range b.rules {
+			for _, c := range r.definitions {
+				for at := range maps.Keys(c.parts) {
+					if of == nil || at.Start < oldest {
+						of, oldest = c, at.Start
+					}
+				}
+			}
+		}
+		if of == nil {
+			return
+		}
+		of.floor = oldest + 1
+		before := b.stats.Parts
+		for at := range of.parts {
+			if at.Start < of.floor {
+				b.discard(of, at)
+			}
+		}
+		b.stats.GivenUpParts += uint64(before - b.stats.Parts)
+	}
+}

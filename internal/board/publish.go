@@ -1,0 +1,224 @@
+package board
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/otel-topk/collector/internal/rule"
+	"github.com/otel-topk/collector/internal/window"
+	"github.com/otel-topk/collector/internal/wire"
+	"github.com/otel-topk/collector/topk"
+)
+
+// Published is one list and, where point queries are on, its summary.
+type Published struct {
+	Snapshot *wire.Snapshot
+	Summary  *wire.WindowSummary // nil: off
+}
+
+// listKey names a list of one rule.
+type listKey struct {
+	window time.Duration
+	group  rule.Group
+}
+
+// listed is a list as it was last published.
+type listed struct {
+	made   made
+	at     int64  // when it was published
+	rounds uint64 // of the rule, when it was last there
+}
+
+// made is what a list was made from; as long as it stays, so does the list.
+type made struct {
+	counted       *counted
+	counts        uint64
+	coverage      uint64
+	start, newest window.Minute
+}
+
+// Publish folds what has closed (once a minute) and returns the lists that changed since they were last published, and
+// each unchanged one again after a minute. ended are lists that will not come again unless there is something new in them:
+// those of a group that is in the window no more, and of a rule that no shard counts and no window holds any more.
+func (b *Board) Publish(now int64) (changed []Published, ended []*wire.Snapshot) {
+	present := b.presences(now)
+	foldNow := b.cfg.Event || window.MinuteOf(now) != b.folded
+	b.folded = window.MinuteOf(now)
+	for _, name := range slices.Sorted(maps.Keys(b.rules)) {
+		r, at := b.rules[name], present[name]
+		if at == nil {
+			at = &presence{}
+		}
+		if foldNow {
+			for _, f := range r.fingerprints() {
+				b.fold(r.definitions[f], b.span(r.definitions[f], now), now)
+			}
+		}
+		p := publication{board: b, rule: r, counted: r.elect(at), now: now}
+		p.span = b.span(p.counted, now)
+		if b.cfg.Event && p.counted.newest == 0 {
+			continue // no record yet
+		}
+		p.publish(at)
+		p.forget(name, at)
+		changed, ended = append(changed, p.changed...), append(ended, p.ended...)
+	}
+	b.shrink()
+	return changed, ended
+}
+
+// publication is what one rule publishes at one time.
+type publication struct {
+	board   *Board
+	rule    *ruled
+	counted *counted
+	now     int64
+	span
+	live    []window.Minute
+	changed []Published
+	ended   []*wire.Snapshot
+}
+
+func (p *publication) publish(at *presence) {
+	r, c := p.rule, p.counted
+	r.attribute(at.unplaced, p.span)
+	r.rounds++
+	p.live = c.liveMinutes(p.first, p.newest)
+	groups := sorted(c.groups)
+	for i, w := range p.board.windows {
+		cover := p.board.cover(r, i, p.span, at)
+		for _, g := range groups {
+			p.list(i, listKey{w, g}, cover)
+		}
+	}
+	p.end()
+}
+
+// list publishes one list, unless it is as it was published less than a minute ago. Only the global one may be empty.
+func (p *publication) list(i int, key listKey, cover *coverage) {
+	c := p.counted
+	at := c.groups[key.group]
+	if at.last < p.starts[i] && key.group != global {
+		at.closed[i] = closed{}
+		return
+	}
+	next := made{c, c.version(key.group), cover.version, p.starts[i], p.newest}
+	old := p.rule.lists[key]
+	if old != nil && old.made == next && p.now-old.at < int64(time.Minute) {
+		old.rounds = p.rule.rounds
+		return
+	}
+	sum := p.sum(i, key.group)
+	if sum.Records() == 0 && key.group != global {
+		return
+	}
+	sum.Tighten()
+	published := Published{Snapshot: p.snapshot(i, key, cover, sum)}
+	if q := p.board.cfg.PointQueries; q == "all" || q == "global" && key.group == global {
+		published.Summary = &wire.WindowSummary{
+			Rule: c.rule, Window: key.window, Group: key.group, AsOf: published.Snapshot.AsOf, Summary: pruned(sum),
+		}
+	}
+	p.changed = append(p.changed, published)
+	p.rule.lists[key] = &listed{next, p.now, p.rule.rounds}
+}
+
+// pruned is a copy of sum that agrees with its lists and takes no more room than it needs.
+func pruned(sum *topk.Summary) *topk.Summary {
+	sum.Prune(summaryResidents)
+	s := empty(sum.Shape(), summaryResidents)
+	if err := s.Merge(sum); err != nil {
+		panic("board: nothing can keep a sum from an empty summary: " + err.Error())
+	}
+	return s
+}
+
+func (p *publication) snapshot(i int, key listKey, cover *coverage, sum *topk.Summary) *wire.Snapshot {
+	distinct, _ := sum.Distinct()
+	reasons := slices.Clone(cover.reasons)
+	if sum.TotalUpper() > sum.Total() {
+		reasons = append(reasons, reasonOverflow)
+	}
+	return &wire.Snapshot{
+		Rule:           p.counted.public,
+		Window:         key.window,
+		Group:          key.group,
+		WindowStart:    time.Unix(0, p.starts[i].Start()).UTC(),
+		AsOf:           time.Unix(0, p.asOf).UTC(),
+		Approximate:    true,
+		PartialReasons: reasons,
+		Total:          sum.Total(),
+		TotalUpper:     sum.TotalUpper(),
+		Records:        sum.Records(),
+		Distinct:       distinct,
+		List:           sum.Top(p.counted.rule.K),
+		Coverage:       cover.Coverage,
+		Conflicts:      cover.conflicts,
+	}
+}
+
+// sum of one list: what was folded, which is kept until the window's start moves, and what is live.
+func (p *publication) sum(i int, g rule.Group) *topk.Summary {
+	b, c := p.board, p.counted
+	k := &c.groups[g].closed[i]
+	if k.sum == nil || k.start != p.starts[i] {
+		if k.sum == nil {
+			k.sum = empty(c.rule.Shape, mergedResidents)
+		}
+		k.sum.Reset()
+		k.start = p.starts[i]
+		for _, at := range window.Cover(k.start, p.newest) {
+			b.addPart(k.sum, c.parts[at], g)
+		}
+	}
+	sum := b.scratch(c.rule.Shape)
+	b.merge(sum, k.sum)
+	for _, m := range p.live {
+		if m >= k.start {
+			b.addLive(sum, c, c.minutes[m], g)
+		}
+	}
+	return sum
+}
+
+// end ends the lists that are no more.
+func (p *publication) end() {
+	for key, l := range p.rule.lists {
+		if l.rounds != p.rule.rounds {
+			p.ended = append(p.ended, p.last(key))
+			delete(p.rule.lists, key)
+		}
+	}
+	slices.SortFunc(p.ended, func(a, b *wire.Snapshot) int {
+		return cmp.Or(cmp.Compare(a.Window, b.Window), compareGroups(a.Group, b.Group))
+	})
+}
+
+// last is the empty list that ends one.
+func (p *publication) last(key listKey) *wire.Snapshot {
+	i := slices.Index(p.board.windows, key.window)
+	return p.snapshot(i, key, &p.rule.coverages[i], p.board.scratch(p.counted.rule.Shape))
+}
+
+// forget lets go definitions that no shard counts and no window holds.
+func (p *publication) forget(name string, at *presence) {
+	b, r := p.board, p.rule
+	for f, c := range r.definitions {
+		if at.liveBy[f] > 0 || len(c.minutes) > 0 || len(c.parts) > 0 {
+			continue
+		}
+		delete(r.definitions, f)
+		b.recent = recentRule{}
+		b.stats.Groups -= len(c.groups)
+	}
+	if r.definitions[r.served.fingerprint] == nil {
+		r.served = nil
+	}
+	if len(r.definitions) == 0 {
+		r.rounds++
+		p.end()
+		delete(b.rules, name)
+	}
+}
