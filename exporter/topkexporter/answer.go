@@ -117,12 +117,12 @@ type answerCache struct {
 	bytes   atomic.Int64
 }
 
-// get is the answer under key, which make encodes the first time.
-func (c *answerCache) get(key answerKey, make func() *answer) *answer {
+// get is the answer under key, encoded the first time it is asked for.
+func (c *answerCache) get(key answerKey, encode func() *answer) *answer {
 	if a, found := c.answers.Load(key); found {
 		return a.(*answer)
 	}
-	a := make()
+	a := encode()
 	if c.bytes.Load() < mostCached {
 		if _, raced := c.answers.LoadOrStore(key, a); !raced {
 			c.bytes.Add(int64(len(a.body)))

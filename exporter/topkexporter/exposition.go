@@ -97,7 +97,9 @@ func collectList(metrics chan<- prometheus.Metric, l *list) {
 	gauge(thetaDesc, float64(unlisted(first)))
 	gauge(certifiedDesc, truth(first.Certified))
 	gauge(partialDesc, truth(len(l.PartialReasons) > 0))
-	gauge(asOfDesc, float64(l.AsOf.UnixMilli())/1000)
+	if !l.AsOf.IsZero() {
+		gauge(asOfDesc, float64(l.AsOf.UnixMilli())/1000)
+	}
 	gauge(shardsDesc, float64(l.Coverage.Reporting), "reporting")
 	gauge(shardsDesc, float64(l.Coverage.Silent), "silent")
 	gauge(shardsDesc, float64(l.Coverage.Gone), "gone")

@@ -105,6 +105,9 @@ func (s *selection) chooseList(asked time.Duration) error {
 	if s.group.Scope != rule.ScopeGlobal && !r.definition.Grouped() {
 		return notFound("group: rule %q has no group_by, so only its global list exists", name)
 	}
+	if s.group.Scope == rule.ScopeGroup {
+		s.group = r.keyRule().GroupOf(s.group.Name)
+	}
 	s.list = r.lists[listID{asked, s.group}]
 	if _, known := slices.BinarySearch(r.groups, s.group.Name); s.group.Scope == rule.ScopeGroup && !known {
 		return notFound("group: rule %q has no group %q; it has: %s", name, s.group.Name, named(r.groups))

@@ -1,8 +1,6 @@
 package topkexporter
 
 import (
-	"time"
-
 	"github.com/otel-topk/collector/internal/rule"
 )
 
@@ -13,16 +11,16 @@ type rulesAnswer struct {
 
 // ruleEntry is a rule and the lists that may be asked for.
 type ruleEntry struct {
-	Name    string     `json:"name"`
-	AsOf    *time.Time `json:"as_of"`
-	Windows []string   `json:"windows"`
-	Scopes  []string   `json:"scopes"`
-	Groups  []string   `json:"groups"`
-	counted
+	Name       string     `json:"name"`
+	AsOf       *string    `json:"as_of"`
+	Windows    []string   `json:"windows"`
+	Scopes     []string   `json:"scopes"`
+	Groups     []string   `json:"groups"`
+	Definition definition `json:"definition"`
 }
 
-// counted is what a rule counts.
-type counted struct {
+// definition is what a rule counts.
+type definition struct {
 	Signals     []string `json:"signals"`
 	Key         []string `json:"key"`
 	Default     *string  `json:"default"`
@@ -38,8 +36,8 @@ type counted struct {
 	Depth       int      `json:"depth"`
 }
 
-func newCounted(d *rule.Definition) counted {
-	return counted{
+func newDefinition(d *rule.Definition) definition {
+	return definition{
 		Signals:     filled(d.Signals),
 		Key:         filled(d.Key),
 		Default:     d.Default,
@@ -84,11 +82,11 @@ func newRuleEntry(r *ruleLists) ruleEntry {
 		scopes[i] = s.String()
 	}
 	return ruleEntry{
-		Name:    r.definition.Name,
-		AsOf:    utc(r.newest),
-		Windows: windowNames(r.windows),
-		Scopes:  scopes,
-		Groups:  filled(r.groups),
-		counted: newCounted(r.definition),
+		Name:       r.definition.Name,
+		AsOf:       utc(r.newest),
+		Windows:    windowNames(r.windows),
+		Scopes:     scopes,
+		Groups:     filled(r.groups),
+		Definition: newDefinition(r.definition),
 	}
 }

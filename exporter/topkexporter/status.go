@@ -9,8 +9,8 @@ import (
 
 // statusAnswer is the answer of /v1/status: how fresh and complete the lists are.
 type statusAnswer struct {
-	Now      *time.Time    `json:"now"`
-	AsOf     *time.Time    `json:"as_of"` // of the newest list; null: none
+	Now      *string       `json:"now"`
+	AsOf     *string       `json:"as_of"` // of the newest list; null: none
 	Rules    int           `json:"rules"`
 	Lists    int           `json:"lists"`
 	MaxLists int           `json:"max_lists"`
@@ -18,14 +18,14 @@ type statusAnswer struct {
 }
 
 type windowState struct {
-	Rule           string     `json:"rule"`
-	Window         string     `json:"window"`
-	WindowStart    *time.Time `json:"window_start"`
-	AsOf           *time.Time `json:"as_of"`
-	Partial        bool       `json:"partial"`
-	PartialReasons []string   `json:"partial_reasons"`
-	Records        uint64     `json:"records"`
-	Coverage       coverage   `json:"coverage"`
+	Rule           string   `json:"rule"`
+	Window         string   `json:"window"`
+	WindowStart    *string  `json:"window_start"`
+	AsOf           *string  `json:"as_of"`
+	Partial        bool     `json:"partial"`
+	PartialReasons []string `json:"partial_reasons"`
+	Records        uint64   `json:"records"`
+	Coverage       coverage `json:"coverage"`
 }
 
 // status answers /v1/status.
@@ -34,10 +34,11 @@ func (c *catalog) status(rawQuery string, now time.Time, maxLists int) (*answer,
 		return nil, err
 	}
 	a := statusAnswer{Now: utc(now), Rules: len(c.names), Lists: c.lists, MaxLists: maxLists, Windows: []windowState{}}
+	var newest time.Time
 	for _, name := range c.names {
 		r := c.rules[name]
-		if a.AsOf == nil || r.newest.After(*a.AsOf) {
-			a.AsOf = utc(r.newest)
+		if r.newest.After(newest) {
+			newest = r.newest
 		}
 		for _, w := range r.windows {
 			if l := r.lists[listID{w, rule.Group{}}]; l != nil {
@@ -45,6 +46,7 @@ func (c *catalog) status(rawQuery string, now time.Time, maxLists int) (*answer,
 			}
 		}
 	}
+	a.AsOf = utc(newest)
 	return newJSON(a, cacheNothing), nil
 }
 

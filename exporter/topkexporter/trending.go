@@ -14,15 +14,15 @@ const reasonNoSnapshot = "no_snapshot"
 
 // heading says which list an answer is about, and of when. Pointers are null where there is nothing to say.
 type heading struct {
-	Rule           *string    `json:"rule"`
-	Window         *string    `json:"window"`
-	Scope          string     `json:"scope"`
-	Group          *string    `json:"group"`
-	WindowStart    *time.Time `json:"window_start"`
-	AsOf           *time.Time `json:"as_of"`
-	Approximate    bool       `json:"approximate"`
-	Partial        bool       `json:"partial"`
-	PartialReasons []string   `json:"partial_reasons"`
+	Rule           *string  `json:"rule"`
+	Window         *string  `json:"window"`
+	Scope          string   `json:"scope"`
+	Group          *string  `json:"group"`
+	WindowStart    *string  `json:"window_start"`
+	AsOf           *string  `json:"as_of"`
+	Approximate    bool     `json:"approximate"`
+	Partial        bool     `json:"partial"`
+	PartialReasons []string `json:"partial_reasons"`
 }
 
 func (s *selection) heading() heading {
@@ -50,9 +50,13 @@ func (s *selection) heading() heading {
 	return h
 }
 
-func utc(t time.Time) *time.Time {
-	t = t.UTC()
-	return &t
+// utc is t in RFC 3339, null for no time.
+func utc(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	text := t.UTC().Format(time.RFC3339Nano)
+	return &text
 }
 
 // filled is s, never null in JSON.
@@ -103,14 +107,14 @@ type coverage struct {
 }
 
 type silentShard struct {
-	Shard string     `json:"shard"`
-	Since *time.Time `json:"since"`
+	Shard string  `json:"shard"`
+	Since *string `json:"since"`
 }
 
 type conflict struct {
-	Fingerprint string  `json:"fingerprint"`
-	LiveShards  int     `json:"live_shards"`
-	Rule        counted `json:"rule"`
+	Fingerprint string     `json:"fingerprint"`
+	LiveShards  int        `json:"live_shards"`
+	Definition  definition `json:"definition"`
 }
 
 func newCoverage(c *wire.Coverage) coverage {
@@ -178,7 +182,7 @@ func (s *selection) trend(k int) trend {
 		Items:      make([]item, len(first.Items)),
 	}
 	for i, c := range l.Conflicts {
-		t.Conflicts[i] = conflict{c.Fingerprint, c.LiveShards, newCounted(c.Rule)}
+		t.Conflicts[i] = conflict{c.Fingerprint, c.LiveShards, newDefinition(c.Rule)}
 	}
 	for i := range first.Items {
 		t.Items[i] = newItem(l, i+1, &first.Items[i])
