@@ -1,0 +1,218 @@
+package topkprocessor
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/pipeline"
+	"go.opentelemetry.io/collector/processor"
+	"go.uber.org/zap"
+
+	"github.com/otel-topk/collector/internal/wire"
+)
+
+// counter is what all processors of one configuration count into, and its sender.
+type counter struct {
+	cfg     *Config
+	logger  *zap.Logger
+	epoch   wire.Epoch
+	shard   string
+	ledgers []*ledger
+	stripes []*stripe
+	turn    atomic.Uint32 // whose lock to wait for when none is free
+
+	logs, traces, metrics finder
+
+	collector *collector
+	pending   *pending
+	gateways  []*gateway
+	telemetry *telemetry
+
+	forget func() // the factory's entry
+
+	life    sync.Mutex
+	signals []pipeline.Signal // of the pipelines it was made for
+	users   int               // processors that were made and not shut down
+	running bool
+	stop    context.CancelFunc // ends the emitter
+	done    chan struct{}      // the emitter has ended
+}
+
+func newCounter(set processor.Settings, cfg *Config, connect connect) (*counter, error) {
+	set.TelemetrySettings = shared(set.TelemetrySettings)
+	c := &counter{
+		cfg:     cfg,
+		logger:  set.Logger,
+		shard:   cfg.Shard,
+		stripes: newStripes(runtime.GOMAXPROCS(0)),
+	}
+	if c.shard == "" {
+		if id, ok := set.Resource.Attributes().Get("service.instance.id"); ok {
+			c.shard = id.AsString()
+		}
+	}
+	if _, err := rand.Read(c.epoch[:]); err != nil {
+		return nil, fmt.Errorf("epoch: %w", err)
+	}
+	var errs []error
+	for i := range cfg.Rules {
+		l, err := newLedger(i, cfg, len(c.stripes), set.TelemetrySettings)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("rules[%d]: %w", i, err))
+			continue
+		}
+		c.ledgers = append(c.ledgers, l)
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	c.logs.ledgers = ofSignal(c.ledgers, pipeline.SignalLogs)
+	c.traces.ledgers = ofSignal(c.ledgers, pipeline.SignalTraces)
+	c.metrics.ledgers = ofSignal(c.ledgers, pipeline.SignalMetrics)
+
+	c.pending = newPending(cfg.Pending, len(cfg.Gateways), len(c.ledgers))
+	var err error
+	if c.collector, err = newCollector(c); err != nil {
+		return nil, err
+	}
+	for i := range cfg.Gateways {
+		g, err := newGateway(c, i, set, connect)
+		if err != nil {
+			return nil, fmt.Errorf("gateways[%d]: %w", i, err)
+		}
+		c.gateways = append(c.gateways, g)
+	}
+	if c.telemetry, err = newTelemetry(c, set.TelemetrySettings); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func ofSignal(all []*ledger, signal pipeline.Signal) []*ledger {
+	var of []*ledger
+	for _, l := range all {
+		if slices.Contains(l.definition.Signals, signal.String()) {
+			of = append(of, l)
+		}
+	}
+	return of
+}
+
+// created notes one more processor.
+func (c *counter) created(signal pipeline.Signal) {
+	c.life.Lock()
+	defer c.life.Unlock()
+	c.users++
+	c.signals = append(c.signals, signal)
+}
+
+// start the sender, once. All pipelines have been built by then, so it is known which signals they carry.
+func (c *counter) start(ctx context.Context, host component.Host) error {
+	c.life.Lock()
+	defer c.life.Unlock()
+	if c.running {
+		return nil
+	}
+	if err := c.checkSignals(); err != nil {
+		return err
+	}
+	for i, g := range c.gateways {
+		if err := g.exporter.Start(ctx, host); err != nil {
+			return errors.Join(fmt.Errorf("gateways[%d]: %w", i, err), c.stopExporters(ctx, i))
+		}
+	}
+	c.logger.Info("Counting",
+		zap.Int("rules", len(c.ledgers)), zap.Int("gateways", len(c.gateways)), zap.Int64("memory_bound_bytes", c.memoryBound()))
+	var emitting context.Context
+	emitting, c.stop = context.WithCancel(context.Background())
+	c.done = make(chan struct{})
+	go func() {
+		defer close(c.done)
+		c.emit(emitting)
+	}()
+	for _, g := range c.gateways {
+		g.start()
+	}
+	c.running = true
+	return nil
+}
+
+func (c *counter) checkSignals() error {
+	var errs []error
+	for i, l := range c.ledgers {
+		if !slices.ContainsFunc(c.signals, func(s pipeline.Signal) bool { return slices.Contains(l.definition.Signals, s.String()) }) {
+			errs = append(errs, fmt.Errorf("rules[%d]: %q counts %v, and no such pipeline names this processor",
+				i, l.definition.Name, l.definition.Signals))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// shutdown by the last user: what is open is sent as final, as far as ctx allows.
+func (c *counter) shutdown(ctx context.Context) error {
+	c.life.Lock()
+	defer c.life.Unlock()
+	if c.users--; c.users > 0 {
+		return nil
+	}
+	c.forget()
+	defer c.telemetry.shutdown()
+	if !c.running {
+		return nil
+	}
+	c.running = false
+	c.stop()
+	<-c.done
+	c.collector.closeAll(time.Now().UnixNano())
+	var drained sync.WaitGroup
+	for _, g := range c.gateways {
+		drained.Go(func() { g.stop(ctx) })
+	}
+	drained.Wait()
+	if n := c.pending.abandon(); n > 0 {
+		c.logger.Warn("Stopped before every final state was answered; their counts are lost", zap.Int("states", n))
+	}
+	return c.stopExporters(ctx, len(c.gateways))
+}
+
+// stopExporters stops the first n.
+func (c *counter) stopExporters(ctx context.Context, n int) error {
+	var errs []error
+	for _, g := range c.gateways[:n] {
+		errs = append(errs, g.exporter.Shutdown(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// count what was found in a request that was taken.
+func (c *counter) count(found *findings) {
+	now := time.Now().UnixNano()
+	s := c.stripe()
+	for i, l := range found.ledgers {
+		s.count(l, &found.batches[i], now)
+	}
+	s.mu.Unlock()
+	if c.cfg.Clock == clockEvent {
+		c.collector.closeDue(found.ledgers, now)
+	}
+}
+
+// stripe is one that is free, with its lock held.
+func (c *counter) stripe() *stripe {
+	for _, s := range c.stripes {
+		if s.mu.TryLock() {
+			return s
+		}
+	}
+	s := c.stripes[int(c.turn.Add(1))%len(c.stripes)]
+	s.mu.Lock()
+	return s
+}

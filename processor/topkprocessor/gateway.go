@@ -1,0 +1,213 @@
+package topkprocessor
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/exporter/otlpexporter"
+	"go.opentelemetry.io/collector/processor"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+const (
+	helloInterval  = 10 * time.Second // the longest time without a request
+	repeatInterval = 30 * time.Second // after which an unchanged open state goes again
+	shutdownGrace  = 2 * time.Second  // how long a gateway that does not answer is tried at the end
+	shutdownRetry  = 500 * time.Millisecond
+)
+
+// gateway sends states to one gateway, from a goroutine of its own: one that hangs delays no other.
+type gateway struct {
+	counter  *counter
+	index    int
+	logger   *zap.Logger
+	exporter exporter.Logs
+	decoder  *zstd.Decoder
+
+	emitted  atomic.Uint64 // emissions so far
+	woken    chan struct{}
+	stopping chan struct{}
+	done     chan struct{}
+	ctx      context.Context // of all sends
+	cancel   context.CancelFunc
+
+	stats gatewayStats
+
+	// Of the goroutine alone.
+	seen    uint64             // emissions that were sent
+	sent    map[*seat]sentMark // open states
+	last    time.Time          // of the last request answered
+	retry   time.Time          // no request before
+	failure int                // requests that failed since the last one answered
+	refusal recurrence
+}
+
+type gatewayStats struct {
+	down                      atomic.Bool
+	answered, failed, refused atomic.Uint64 // requests
+	states, bytes             atomic.Uint64
+	statesRefused             []atomic.Uint64 // by rule
+}
+
+// sentMark is what of a seat was answered, and when.
+type sentMark struct {
+	sequence uint64
+	at       time.Time
+}
+
+// connect makes the exporter of a gateway.
+type connect func(set exporter.Settings, cfg *otlpexporter.Config) (exporter.Logs, error)
+
+func connectOTLP(set exporter.Settings, cfg *otlpexporter.Config) (exporter.Logs, error) {
+	return otlpexporter.NewFactory().CreateLogs(context.Background(), set, cfg)
+}
+
+func newGateway(c *counter, index int, set processor.Settings, connect connect) (*gateway, error) {
+	cfg := otlpexporter.Config(c.cfg.Gateways[index])
+	inner := exporter.Settings{
+		ID:                component.NewIDWithName(otlpexporter.NewFactory().Type(), fmt.Sprintf("%s/gateways/%d", set.ID, index)),
+		TelemetrySettings: set.TelemetrySettings,
+		BuildInfo:         set.BuildInfo,
+	}
+	// The exporter logs every failed request with a stack; the gateway says it once.
+	inner.Logger = set.Logger.WithOptions(zap.IncreaseLevel(zapcore.DPanicLevel))
+	exp, err := connect(inner, &cfg)
+	if err != nil {
+		return nil, err
+	}
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, fmt.Errorf("zstd: %w", err)
+	}
+	g := &gateway{
+		counter:  c,
+		index:    index,
+		logger:   c.logger.With(zap.String("gateway", strconv.Itoa(index)), zap.String("endpoint", cfg.ClientConfig.Endpoint)),
+		exporter: exp,
+		decoder:  decoder,
+		woken:    make(chan struct{}, 1),
+		stopping: make(chan struct{}),
+		done:     make(chan struct{}),
+		sent:     map[*seat]sentMark{},
+	}
+	g.stats.statesRefused = make([]atomic.Uint64, len(c.ledgers))
+	return g, nil
+}
+
+func (g *gateway) start() {
+	g.ctx, g.cancel = context.WithCancel(context.Background())
+	go g.run()
+}
+
+// wake the goroutine: there is something to send.
+func (g *gateway) wake() {
+	select {
+	case g.woken <- struct{}{}:
+	default:
+	}
+}
+
+func (g *gateway) run() {
+	defer close(g.done)
+	timer := time.NewTimer(helloInterval)
+	defer timer.Stop()
+	for {
+		select {
+		case <-g.stopping:
+			return
+		case <-g.woken:
+		case <-timer.C:
+		}
+		if now := time.Now(); !now.Before(g.retry) {
+			g.flush(now)
+		}
+		timer.Reset(g.pause(time.Now()))
+	}
+}
+
+// pause until there is something to do unasked: the next try, or hello.
+func (g *gateway) pause(now time.Time) time.Duration {
+	if g.retry.After(now) {
+		return g.retry.Sub(now)
+	}
+	return max(g.last.Add(helloInterval).Sub(now), 0)
+}
+
+// flush sends all there is: open states of each emission first, for they are what is waited for.
+func (g *gateway) flush(now time.Time) {
+	for !g.stopped() {
+		if n := g.emitted.Load(); n != g.seen {
+			if err := g.sendOpen(now); err != nil {
+				g.fail(err)
+				return
+			}
+			g.seen = n
+		}
+		sent, err := g.sendFinals()
+		if err != nil {
+			g.fail(err)
+			return
+		}
+		if !sent {
+			break
+		}
+	}
+	if time.Since(g.last) >= helloInterval {
+		if err := g.send(nil, false); err != nil {
+			g.fail(err)
+		}
+	}
+}
+
+func (g *gateway) stopped() bool {
+	select {
+	case <-g.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// stop sends what is final and says goodbye, as far as ctx allows.
+func (g *gateway) stop(ctx context.Context) {
+	defer context.AfterFunc(ctx, g.cancel)()
+	defer g.cancel()
+	defer g.decoder.Close()
+	close(g.stopping)
+	<-g.done
+	grace := time.Now().Add(shutdownGrace)
+	for {
+		err := g.drain()
+		if err == nil {
+			return
+		}
+		g.fail(err)
+		if g.ctx.Err() != nil || time.Now().Add(shutdownRetry).After(grace) {
+			return
+		}
+		select {
+		case <-g.ctx.Done():
+		case <-time.After(shutdownRetry):
+		}
+	}
+}
+
+// drain sends all finals and goodbye.
+func (g *gateway) drain() error {
+	for {
+		sent, err := g.sendFinals()
+		if err != nil {
+			return err
+		}
+		if !sent {
+			return g.send(nil, true)
+		}
+	}
+}

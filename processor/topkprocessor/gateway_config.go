@@ -1,0 +1,71 @@
+package topkprocessor
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
+	"go.opentelemetry.io/collector/exporter/otlpexporter"
+)
+
+const defaultEndpoint = "localhost:7071"
+
+// Gateway is the configuration of an otlp_grpc exporter. Defaults that differ: endpoint localhost:7071, sending_queue and
+// retry_on_failure off, and no TLS where the endpoint is loopback and tls is not set.
+type Gateway otlpexporter.Config
+
+func newDefaultGateway() Gateway {
+	cfg := otlpexporter.NewFactory().CreateDefaultConfig().(*otlpexporter.Config)
+	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
+	cfg.RetryConfig.Enabled = false
+	cfg.ClientConfig.Endpoint = defaultEndpoint
+	cfg.ClientConfig.TLS.Insecure = true
+	return Gateway(*cfg)
+}
+
+// Unmarshal starts each element of the list from the defaults.
+func (g *Gateway) Unmarshal(conf *confmap.Conf) error {
+	*g = newDefaultGateway()
+	g.ClientConfig.TLS.Insecure = false
+	if err := conf.Unmarshal((*otlpexporter.Config)(g)); err != nil {
+		return err
+	}
+	if !conf.IsSet("tls") && loopback(g.ClientConfig.Endpoint) {
+		g.ClientConfig.TLS.Insecure = true
+	}
+	return nil
+}
+
+func (g *Gateway) problems() []error {
+	errs := each((*otlpexporter.Config)(g).Validate())
+	for i, err := range errs {
+		errs[i] = fmt.Errorf("endpoint: %w", err)
+	}
+	if g.QueueConfig.HasValue() {
+		errs = append(errs, errors.New("sending_queue: not allowed: the state is the queue, a lost one is healed by the next"))
+	}
+	if g.RetryConfig.Enabled {
+		errs = append(errs, errors.New("retry_on_failure: not allowed: what is not answered is sent again in its newest state"))
+	}
+	return errs
+}
+
+// loopback says whether endpoint is this machine, by its text alone.
+func loopback(endpoint string) bool {
+	if _, after, ok := strings.Cut(endpoint, "://"); ok {
+		endpoint = strings.TrimLeft(after, "/")
+	}
+	host, _, err := net.SplitHostPort(endpoint)
+	if err != nil {
+		host = endpoint
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,195 @@
+package topkprocessor
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/otel-topk/collector/internal/wire"
+)
+
+// finalOverhead is what a pending final state takes in memory beside its summary, about.
+const finalOverhead = 512
+
+// final is the complete state of a closed bucket's seat.
+type final struct {
+	id      uint64 // grows in the order of closing
+	state   wire.State
+	ledger  int    // index of its rule
+	packed  []byte // the encoded summary under zstd
+	size    int    // of the encoded summary
+	expires int64  // wall clock, Unix nanoseconds
+	waiting int    // gateways that have not answered
+}
+
+func (f *final) bytes() int64 { return int64(len(f.packed)+len(f.state.Group.Name)) + finalOverhead }
+
+// Reasons for which finals are dropped.
+const (
+	droppedPending  = iota // the memory was needed for newer ones
+	droppedRetain          // not answered in time
+	droppedRefused         // refused for good
+	droppedShutdown        // not answered when the processor stopped
+	dropReasons
+)
+
+// dropped counts finals by gateway, rule and reason.
+type dropped [][][dropReasons]atomic.Uint64
+
+func (d dropped) of(gateway, rule int) (sum uint64) {
+	for reason := range dropReasons {
+		sum += d[gateway][rule][reason].Load()
+	}
+	return sum
+}
+
+// pending holds the final states that some gateway has not answered, each once, in at most limit bytes.
+type pending struct {
+	limit   int64
+	dropped dropped
+
+	mu     sync.Mutex
+	id     uint64
+	bytes  int64
+	queues []queue // by gateway
+}
+
+// queue of one gateway, oldest first. The first inflight of it are being sent and are not dropped for newer ones.
+type queue struct {
+	finals   []*final
+	inflight int
+}
+
+func newPending(limit int64, gateways, rules int) *pending {
+	p := &pending{limit: limit, queues: make([]queue, gateways), dropped: make(dropped, gateways)}
+	for i := range p.dropped {
+		p.dropped[i] = make([][dropReasons]atomic.Uint64, rules)
+	}
+	return p
+}
+
+// add f for every gateway, and drop the oldest where there is no room.
+func (p *pending) add(f *final) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.id++
+	f.id, f.waiting = p.id, len(p.queues)
+	p.bytes += f.bytes()
+	for i := range p.queues {
+		p.queues[i].finals = append(p.queues[i].finals, f)
+	}
+	for p.bytes > p.limit && p.dropOldest() {
+	}
+}
+
+// dropOldest of those not in flight, for all gateways that wait for it.
+func (p *pending) dropOldest() bool {
+	var oldest *final
+	for i := range p.queues {
+		if f := p.queues[i].next(); f != nil && (oldest == nil || f.id < oldest.id) {
+			oldest = f
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	for i := range p.queues {
+		if q := &p.queues[i]; q.next() == oldest {
+			q.skip()
+			p.done(oldest)
+			p.dropped[i][oldest.ledger][droppedPending].Add(1)
+		}
+	}
+	return true
+}
+
+// take the oldest finals of a gateway, up to size bytes of encoded summaries and always one, into flight.
+func (p *pending) take(gateway, size int) []*final {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	q := &p.queues[gateway]
+	n := 0
+	for ; n < len(q.finals); n++ {
+		if size -= q.finals[n].size; size < 0 && n > 0 {
+			break
+		}
+	}
+	q.inflight = n
+	return append([]*final(nil), q.finals[:n]...)
+}
+
+// settle the first n of those in flight, which were answered; the others are no longer in flight.
+func (p *pending) settle(gateway, n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	q := &p.queues[gateway]
+	for range n {
+		p.done(q.pop())
+	}
+	q.inflight = 0
+}
+
+// expire what was not answered in time.
+func (p *pending) expire(now int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range p.queues {
+		for f := p.queues[i].next(); f != nil && f.expires <= now; f = p.queues[i].next() {
+			p.queues[i].skip()
+			p.done(f)
+			p.dropped[i][f.ledger][droppedRetain].Add(1)
+		}
+	}
+}
+
+// abandon all, and say how many there were.
+func (p *pending) abandon() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for i := range p.queues {
+		q := &p.queues[i]
+		n += len(q.finals)
+		for _, f := range q.finals {
+			p.dropped[i][f.ledger][droppedShutdown].Add(1)
+		}
+		*q = queue{}
+	}
+	p.bytes = 0
+	return n
+}
+
+// done with f for one gateway.
+func (p *pending) done(f *final) {
+	if f.waiting--; f.waiting == 0 {
+		p.bytes -= f.bytes()
+	}
+}
+
+// count of finals that a gateway has not answered, and the bytes held for all.
+func (p *pending) count(gateway int) (n int, bytes int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.queues[gateway].finals), p.bytes
+}
+
+// next is the oldest that is not in flight.
+func (q *queue) next() *final {
+	if q.inflight < len(q.finals) {
+		return q.finals[q.inflight]
+	}
+	return nil
+}
+
+// skip takes out next; those in flight move up.
+func (q *queue) skip() {
+	copy(q.finals[1:q.inflight+1], q.finals[:q.inflight])
+	q.pop()
+}
+
+// pop the first.
+func (q *queue) pop() *final {
+	f := q.finals[0]
+	q.finals[0] = nil
+	q.finals = q.finals[1:]
+	return f
+}

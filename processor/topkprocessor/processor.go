@@ -1,0 +1,101 @@
+package topkprocessor
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+// instance is the processor of one pipeline. Each Consume extracts first, for a later consumer may change the records, then
+// calls on, and counts if and only if the records were taken.
+type instance struct {
+	counter *counter
+	stopped atomic.Bool
+}
+
+func (*instance) Capabilities() consumer.Capabilities {
+	return consumer.Capabilities{MutatesData: false}
+}
+
+func (p *instance) Start(ctx context.Context, host component.Host) error {
+	return p.counter.start(ctx, host)
+}
+
+func (p *instance) Shutdown(ctx context.Context) error {
+	if p.stopped.Swap(true) {
+		return nil
+	}
+	return p.counter.shutdown(ctx)
+}
+
+type logs struct {
+	instance
+	next consumer.Logs
+}
+
+func (p *logs) ConsumeLogs(ctx context.Context, ld plog.Logs) error {
+	found := p.counter.logs.get()
+	defer found.release()
+	now := time.Now().UnixNano()
+	for i, l := range found.ledgers {
+		l.rule.Logs(ld, now, &found.batches[i])
+	}
+	if err := found.err(); err != nil {
+		return err
+	}
+	if err := p.next.ConsumeLogs(ctx, ld); err != nil {
+		return err
+	}
+	p.counter.count(found)
+	return nil
+}
+
+type traces struct {
+	instance
+	next consumer.Traces
+}
+
+func (p *traces) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
+	found := p.counter.traces.get()
+	defer found.release()
+	now := time.Now().UnixNano()
+	for i, l := range found.ledgers {
+		l.rule.Traces(td, now, &found.batches[i])
+	}
+	if err := found.err(); err != nil {
+		return err
+	}
+	if err := p.next.ConsumeTraces(ctx, td); err != nil {
+		return err
+	}
+	p.counter.count(found)
+	return nil
+}
+
+type metrics struct {
+	instance
+	next consumer.Metrics
+}
+
+func (p *metrics) ConsumeMetrics(ctx context.Context, md pmetric.Metrics) error {
+	found := p.counter.metrics.get()
+	defer found.release()
+	now := time.Now().UnixNano()
+	for i, l := range found.ledgers {
+		l.rule.Metrics(md, now, &found.batches[i])
+	}
+	if err := found.err(); err != nil {
+		return err
+	}
+	if err := p.next.ConsumeMetrics(ctx, md); err != nil {
+		return err
+	}
+	p.counter.count(found)
+	return nil
+}

@@ -1,0 +1,255 @@
+package topkprocessor
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.uber.org/zap"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/status"
+
+	"github.com/otel-topk/collector/internal/wire"
+)
+
+const (
+	maxRequest = 2 << 20 // bytes before compression at which requests are split
+	maxRetry   = time.Minute
+)
+
+// outgoing is a state to send.
+type outgoing struct {
+	ledger *ledger
+	state  wire.State
+	seat   *seat  // of an open state
+	final  *final // of a final state
+}
+
+func (o *outgoing) size() int {
+	return len(o.state.Encoded) + len(o.state.Group.Name) + o.ledger.overhead
+}
+
+// sendOpen sends the open states that changed, and unchanged ones that are due again as far as the rate allows.
+func (g *gateway) sendOpen(now time.Time) error {
+	open := *g.counter.collector.open.Load()
+	marks := make(map[*seat]sentMark, len(open))
+	var changed, repeated []outgoing
+	size := 0
+	for _, s := range open {
+		o := outgoing{ledger: s.bucket.ledger, seat: s}
+		st := s.open.Load()
+		mark := g.sent[s]
+		marks[s] = mark
+		if mark.sequence == st.sequence && now.Sub(mark.at) < repeatInterval {
+			continue
+		}
+		o.state = wire.State{
+			Epoch:    g.counter.epoch,
+			Shard:    g.counter.shard,
+			Sequence: st.sequence,
+			Rule:     o.ledger.definition,
+			Minute:   s.bucket.minute,
+			Group:    s.group,
+			Groups:   st.groups,
+			Newest:   st.newest,
+			Encoded:  st.encoded,
+		}
+		if mark.sequence == st.sequence {
+			repeated = append(repeated, o)
+			continue
+		}
+		size += o.size()
+		changed = append(changed, o)
+	}
+	g.sent = marks
+	budget := int(openRate*g.counter.cfg.EmitInterval/time.Second) - size
+	slices.SortFunc(repeated, func(a, b outgoing) int { return marks[a.seat].at.Compare(marks[b.seat].at) })
+	for i := range repeated {
+		if budget -= repeated[i].size(); budget < 0 && i > 0 {
+			break
+		}
+		changed = append(changed, repeated[i])
+	}
+	slices.SortFunc(changed, func(a, b outgoing) int { return cmp.Compare(b.state.Minute, a.state.Minute) })
+	for _, batch := range split(changed) {
+		settled, err := g.deliver(batch)
+		for i := range settled {
+			g.sent[batch[i].seat] = sentMark{sequence: batch[i].state.Sequence, at: now}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendFinals sends one request of the oldest final states and says whether there were any.
+func (g *gateway) sendFinals() (bool, error) {
+	finals := g.counter.pending.take(g.index, maxRequest)
+	if len(finals) == 0 {
+		return false, nil
+	}
+	batch := make([]outgoing, len(finals))
+	for i, f := range finals {
+		batch[i] = outgoing{ledger: g.counter.ledgers[f.ledger], state: f.state, final: f}
+		encoded, err := g.decoder.DecodeAll(f.packed, make([]byte, 0, f.size))
+		if err != nil {
+			g.logger.DPanic("A final state does not decompress", zap.Error(err))
+		}
+		batch[i].state.Encoded = encoded
+	}
+	settled := 0
+	defer func() { g.counter.pending.settle(g.index, settled) }()
+	for _, part := range split(batch) {
+		n, err := g.deliver(part)
+		settled += n
+		if err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
+// split into requests of at most maxRequest, or one state.
+func split(states []outgoing) [][]outgoing {
+	var requests [][]outgoing
+	from, size := 0, 0
+	for i := range states {
+		n := states[i].size()
+		if size += n; size > maxRequest && i > from {
+			requests = append(requests, states[from:i])
+			from, size = i, n
+		}
+	}
+	if from < len(states) {
+		requests = append(requests, states[from:])
+	}
+	return requests
+}
+
+// deliver a request. Where it is refused for good, and the gateway does take a report alone, it is halved until the bad
+// states stand alone; those are dropped. It returns how many of the first are settled, and why the next is not.
+func (g *gateway) deliver(states []outgoing) (settled int, err error) {
+	err = g.send(states, false)
+	if err == nil {
+		return len(states), nil
+	}
+	if !consumererror.IsPermanent(err) {
+		return 0, err
+	}
+	if hello := g.send(nil, false); hello != nil {
+		return 0, hello
+	}
+	return g.halve(states, err)
+}
+
+// halve what was refused for the reason err.
+func (g *gateway) halve(states []outgoing, reason error) (settled int, err error) {
+	if len(states) == 1 {
+		g.refuse(&states[0], reason)
+		return 1, nil
+	}
+	middle := len(states) / 2
+	for _, half := range [][]outgoing{states[:middle], states[middle:]} {
+		err := g.send(half, false)
+		n := len(half)
+		switch {
+		case consumererror.IsPermanent(err):
+			if n, err = g.halve(half, err); err != nil {
+				return settled + n, err
+			}
+		case err != nil:
+			return settled, err
+		}
+		settled += n
+	}
+	return settled, nil
+}
+
+// refuse notes a state that the gateway will never take.
+func (g *gateway) refuse(o *outgoing, reason error) {
+	g.stats.statesRefused[o.ledger.index].Add(1)
+	if o.final != nil {
+		g.counter.pending.dropped[g.index][o.ledger.index][droppedRefused].Add(1)
+	}
+	if g.refusal.began(time.Now()) {
+		g.logger.Warn("Gateway refused a state for good", zap.String("rule", o.ledger.definition.Name), zap.Error(reason))
+	}
+}
+
+// send one request: the report, then the states.
+func (g *gateway) send(states []outgoing, goodbye bool) error {
+	ld := plog.NewLogs()
+	report := g.counter.report(g.index)
+	report.Goodbye = goodbye
+	size := wire.AppendReport(ld, report)
+	for i := range states {
+		n, err := wire.AppendState(ld, &states[i].state)
+		if err != nil {
+			return consumererror.NewPermanent(err)
+		}
+		size += n
+	}
+	err := g.exporter.ConsumeLogs(g.ctx, ld)
+	switch {
+	case err == nil:
+		g.stats.answered.Add(1)
+		g.stats.states.Add(uint64(len(states)))
+		g.stats.bytes.Add(uint64(size))
+		g.answered()
+	case consumererror.IsPermanent(err):
+		g.stats.refused.Add(1)
+	default:
+		g.stats.failed.Add(1)
+	}
+	return err
+}
+
+func (g *gateway) answered() {
+	g.last, g.retry, g.failure = time.Now(), time.Time{}, 0
+	if g.stats.down.Swap(false) {
+		g.logger.Info("Gateway answers again")
+	}
+}
+
+// fail notes that the gateway does not answer; the next try is later each time, or when it asked for it.
+func (g *gateway) fail(err error) {
+	g.failure++
+	delay := min(g.counter.cfg.EmitInterval<<min(g.failure-1, 10), maxStretch)
+	g.retry = time.Now().Add(max(delay, min(retryAfter(err), maxRetry)))
+	if !g.stats.down.Swap(true) {
+		g.logger.Warn("Gateway does not answer; final states are kept, and all is sent again", zap.Error(err))
+	}
+}
+
+// retryAfter is what the gateway asked for, or 0.
+func retryAfter(err error) time.Duration {
+	var coded interface{ GRPCStatus() *status.Status }
+	if !errors.As(err, &coded) {
+		return 0
+	}
+	for _, detail := range coded.GRPCStatus().Details() {
+		if info, ok := detail.(*errdetails.RetryInfo); ok {
+			return info.GetRetryDelay().AsDuration()
+		}
+	}
+	return 0
+}
+
+// report of the shard to one gateway.
+func (c *counter) report(gateway int) *wire.Report {
+	r := &wire.Report{Epoch: c.epoch, Shard: c.shard, Rules: make([]wire.RuleReport, len(c.ledgers))}
+	for i, l := range c.ledgers {
+		r.Rules[i] = wire.RuleReport{
+			Rule:    l.definition.Name,
+			Records: l.tally.counted.Load(),
+			Late:    l.tally.late.Load(),
+			Future:  l.tally.future.Load(),
+			Dropped: c.pending.dropped.of(gateway, i),
+		}
+	}
+	return r
+}

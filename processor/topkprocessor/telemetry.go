@@ -1,0 +1,169 @@
+package topkprocessor
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/otel-topk/collector/processor/topkprocessor/internal/metadata"
+)
+
+// telemetry reads the counter's tallies when they are asked for; the way of records records nothing.
+type telemetry struct {
+	builder *metadata.TelemetryBuilder
+}
+
+// droppedReason names the reasons of pending.
+var droppedReason = [dropReasons]string{
+	droppedPending: "pending", droppedRetain: "retain", droppedRefused: "refused", droppedShutdown: "shutdown",
+}
+
+type observe func(value int64, attrs ...attribute.KeyValue)
+
+func newTelemetry(c *counter, set component.TelemetrySettings) (*telemetry, error) {
+	b, err := metadata.NewTelemetryBuilder(set)
+	if err != nil {
+		return nil, err
+	}
+	err = errors.Join(
+		b.RegisterProcessorTopkFinalsDroppedCallback(observed(c.observeDropped)),
+		b.RegisterProcessorTopkFinalsPendingCallback(observed(c.perGateway(func(g *gateway) int64 {
+			n, _ := c.pending.count(g.index)
+			return int64(n)
+		}))),
+		b.RegisterProcessorTopkGatewayUpCallback(observed(c.perGateway(func(g *gateway) int64 {
+			if g.stats.down.Load() {
+				return 0
+			}
+			return 1
+		}))),
+		b.RegisterProcessorTopkGroupsOpenCallback(observed(c.perRule(func(l *ledger) int64 { return l.groups() }))),
+		b.RegisterProcessorTopkKeysAlteredCallback(observed(c.perReason(
+			reason{"cut", func(t *tally) *atomic.Uint64 { return &t.cut }},
+			reason{"repaired", func(t *tally) *atomic.Uint64 { return &t.repaired }},
+		))),
+		b.RegisterProcessorTopkPendingBytesCallback(observed(func(o observe) {
+			_, bytes := c.pending.count(0)
+			o(bytes)
+		})),
+		b.RegisterProcessorTopkRecordsCountedCallback(observed(c.perRule(func(l *ledger) int64 { return int64(l.tally.counted.Load()) }))),
+		b.RegisterProcessorTopkRecordsFutureCallback(observed(c.perRule(func(l *ledger) int64 { return int64(l.tally.future.Load()) }))),
+		b.RegisterProcessorTopkRecordsLateCallback(observed(c.perRule(func(l *ledger) int64 { return int64(l.tally.late.Load()) }))),
+		b.RegisterProcessorTopkRecordsOverflowedCallback(observed(c.perRule(func(l *ledger) int64 { return int64(l.tally.overflowed.Load()) }))),
+		b.RegisterProcessorTopkRecordsSkippedCallback(observed(c.perReason(
+			reason{"unmatched", func(t *tally) *atomic.Uint64 { return &t.unmatched }},
+			reason{"missing_key", func(t *tally) *atomic.Uint64 { return &t.missingKey }},
+			reason{"bad_weight", func(t *tally) *atomic.Uint64 { return &t.badWeight }},
+			reason{"error", func(t *tally) *atomic.Uint64 { return &t.failed }},
+			reason{"total", func(t *tally) *atomic.Uint64 { return &t.full }},
+		))),
+		b.RegisterProcessorTopkRequestsCallback(observed(c.observeRequests)),
+		b.RegisterProcessorTopkSentBytesCallback(observed(c.perGateway(func(g *gateway) int64 { return int64(g.stats.bytes.Load()) }))),
+		b.RegisterProcessorTopkStatesRefusedCallback(observed(c.observeRefused)),
+		b.RegisterProcessorTopkStatesSentCallback(observed(c.perGateway(func(g *gateway) int64 { return int64(g.stats.states.Load()) }))),
+	)
+	if err != nil {
+		b.Shutdown()
+		return nil, err
+	}
+	return &telemetry{builder: b}, nil
+}
+
+func (t *telemetry) shutdown() { t.builder.Shutdown() }
+
+func observed(read func(observe)) metric.Int64Callback {
+	return func(_ context.Context, o metric.Int64Observer) error {
+		read(func(value int64, attrs ...attribute.KeyValue) { o.Observe(value, metric.WithAttributes(attrs...)) })
+		return nil
+	}
+}
+
+func ruleAttr(l *ledger) attribute.KeyValue     { return attribute.String("rule", l.definition.Name) }
+func gatewayAttr(g *gateway) attribute.KeyValue { return attribute.Int("gateway", g.index) }
+
+func (c *counter) perRule(read func(*ledger) int64) func(observe) {
+	return func(o observe) {
+		for _, l := range c.ledgers {
+			o(read(l), ruleAttr(l))
+		}
+	}
+}
+
+func (c *counter) perGateway(read func(*gateway) int64) func(observe) {
+	return func(o observe) {
+		for _, g := range c.gateways {
+			o(read(g), gatewayAttr(g))
+		}
+	}
+}
+
+type reason struct {
+	name string
+	of   func(*tally) *atomic.Uint64
+}
+
+func (c *counter) perReason(reasons ...reason) func(observe) {
+	return func(o observe) {
+		for _, l := range c.ledgers {
+			for _, r := range reasons {
+				o(int64(r.of(&l.tally).Load()), ruleAttr(l), attribute.String("reason", r.name))
+			}
+		}
+	}
+}
+
+func (c *counter) observeDropped(o observe) {
+	for _, g := range c.gateways {
+		for i, l := range c.ledgers {
+			for reason, name := range droppedReason {
+				n := c.pending.dropped[g.index][i][reason].Load()
+				o(int64(n), gatewayAttr(g), ruleAttr(l), attribute.String("reason", name))
+			}
+		}
+	}
+}
+
+func (c *counter) observeRequests(o observe) {
+	for _, g := range c.gateways {
+		o(int64(g.stats.answered.Load()), gatewayAttr(g), attribute.String("outcome", "answered"))
+		o(int64(g.stats.failed.Load()), gatewayAttr(g), attribute.String("outcome", "failed"))
+		o(int64(g.stats.refused.Load()), gatewayAttr(g), attribute.String("outcome", "refused"))
+	}
+}
+
+func (c *counter) observeRefused(o observe) {
+	for _, g := range c.gateways {
+		for i, l := range c.ledgers {
+			o(int64(g.stats.statesRefused[i].Load()), gatewayAttr(g), ruleAttr(l))
+		}
+	}
+}
+
+// groups in the newest open bucket.
+func (l *ledger) groups() int64 {
+	var newest *bucket
+	for _, b := range l.open() {
+		if newest == nil || b.minute > newest.minute {
+			newest = b
+		}
+	}
+	if newest == nil {
+		return 0
+	}
+	return int64(newest.states.Load())
+}
+
+// shared drops from telemetry what speaks of one signal or pipeline: the counter belongs to all that name the processor.
+func shared(set component.TelemetrySettings) component.TelemetrySettings {
+	mp, ok := set.MeterProvider.(interface {
+		DropInjectedAttributes(dropped ...string) metric.MeterProvider
+	})
+	if ok {
+		set.MeterProvider = mp.DropInjectedAttributes("otelcol.signal", "otelcol.pipeline.id")
+	}
+	return set
+}
