@@ -86,25 +86,25 @@ func CheckDefinition(d *rule.Definition) error {
 	switch {
 	case d.Name == "" || !utf8.ValidString(d.Name):
 		return refuse(ReasonInvalid, "definition.name: empty or not UTF-8")
-	case len(d.Name) > MaxNameBytes:
-		return tooLarge("definition.name", len(d.Name), MaxNameBytes)
-	case len(d.Key) == 0 || len(d.Key) > MaxKeyParts:
-		return outside("definition.key", len(d.Key), 1, MaxKeyParts)
-	case d.K < 1 || d.K > MaxK:
-		return outside("definition.k", d.K, 1, MaxK)
-	case d.Residents < d.K || d.Residents > MaxResidents:
-		return outside("definition.residents", d.Residents, d.K, MaxResidents)
-	case d.Shape.Width < 1 || d.Shape.Width > MaxWidth:
-		return outside("definition.width", d.Shape.Width, 1, MaxWidth)
-	case d.Shape.Depth < 1 || d.Shape.Depth > MaxDepth:
-		return outside("definition.depth", d.Shape.Depth, 1, MaxDepth)
+	case len(d.Name) > rule.MaxNameBytes:
+		return tooLarge("definition.name", len(d.Name), rule.MaxNameBytes)
+	case len(d.Key) == 0:
+		return refuse(ReasonInvalid, "definition.key: empty")
+	case d.K < 1 || d.K > rule.MaxK:
+		return outside("definition.k", d.K, 1, rule.MaxK)
+	case d.Residents < d.K || d.Residents > topk.MaxResidents:
+		return outside("definition.residents", d.Residents, d.K, topk.MaxResidents)
+	case d.Shape.Width < 1 || d.Shape.Width > topk.MaxWidth:
+		return outside("definition.width", d.Shape.Width, 1, topk.MaxWidth)
+	case d.Shape.Depth < 1 || d.Shape.Depth > topk.MaxDepth:
+		return outside("definition.depth", d.Shape.Depth, 1, topk.MaxDepth)
 	case d.MaxKeyBytes < 1 || d.MaxKeyBytes > topk.MaxKeyBytes:
 		return outside("definition.max_key_bytes", d.MaxKeyBytes, 1, topk.MaxKeyBytes)
 	case d.Default != nil && len(*d.Default) > d.MaxKeyBytes:
 		return tooLarge("definition.default", len(*d.Default), d.MaxKeyBytes)
 	case !(d.WeightScale > 0) || math.IsInf(d.WeightScale, 0):
 		return refuse(ReasonInvalid, "definition.weight_scale: %v, a finite number above 0 is allowed", d.WeightScale)
-	case d.Time != "" && d.Time != "start":
+	case d.Time != "" && d.Time != rule.TimeStart:
 		return refuse(ReasonInvalid, `definition.time: only "" and "start" are allowed`)
 	}
 	return checkSignals(d.Signals)
@@ -116,7 +116,7 @@ func checkSignals(signals []string) error {
 	}
 	for i, s := range signals {
 		switch s {
-		case "logs", "traces", "metrics":
+		case rule.SignalLogs, rule.SignalTraces, rule.SignalMetrics:
 		default:
 			return refuse(ReasonInvalid, `definition.signals[%d]: only "logs", "traces" and "metrics" are allowed`, i)
 		}

@@ -7,21 +7,15 @@ import (
 	"github.com/otel-topk/collector/internal/window"
 )
 
-// Limits of what is decoded. They hold before anything of that size is allocated; FORMAT.md lists them.
+// Limits of what is decoded, beside those of rules and summaries. They hold before anything of that size is allocated;
+// FORMAT.md lists them.
 const (
 	MaxBodyBytes       = 16 << 20  // of a state or a window summary
 	MaxReportBytes     = 512 << 10 // of a report
 	MaxReportRules     = 1000
 	MaxDefinitionBytes = 64 << 10
-	MaxNameBytes       = 256 // of a rule's name
-	MaxShardBytes      = 256 // of a shard's label; longer ones are cut when they are written
-	MaxGroupBytes      = 4096
+	MaxShardBytes      = 256     // of a shard's label; longer ones are cut when they are written
 	MaxGroups          = 1 << 20 // of one rule and minute
-	MaxKeyParts        = 64
-	MaxK               = 500
-	MaxResidents       = 1 << 15
-	MaxWidth           = 1 << 18
-	MaxDepth           = 16
 	MaxWindow          = 24 * time.Hour
 
 	// MaxMinute is the last one whose end is a time in nanoseconds, in the year 2262.

@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/wire/wirepb"
 )
 
@@ -67,8 +68,8 @@ func decodeReport(lr plog.LogRecord) (*Report, error) {
 		return nil, outside("rules", len(m.Rules), 0, MaxReportRules)
 	}
 	for _, rr := range m.Rules {
-		if len(rr.Rule) > MaxNameBytes {
-			return nil, tooLarge("rules.rule", len(rr.Rule), MaxNameBytes)
+		if len(rr.Rule) > rule.MaxNameBytes {
+			return nil, tooLarge("rules.rule", len(rr.Rule), rule.MaxNameBytes)
 		}
 		r.Rules = append(r.Rules, RuleReport{
 			Rule: rr.Rule, Records: rr.Records, Late: rr.Late, Future: rr.Future, Dropped: rr.Dropped,

@@ -3,6 +3,7 @@ package wire
 import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // The scope of a log record says what its body is.
@@ -37,7 +38,12 @@ func appendRecord(ld plog.Logs, name string) plog.LogRecord {
 func appendBody(ld plog.Logs, name string, body []byte) int {
 	lr := appendRecord(ld, name)
 	lr.Body().SetEmptyBytes().FromRaw(body)
-	return (&plog.ProtoMarshaler{}).LogRecordSize(lr)
+	return size(lr)
+}
+
+// size of a record in a request, which writes its length before it.
+func size(lr plog.LogRecord) int {
+	return protowire.SizeTag(1) + protowire.SizeBytes((&plog.ProtoMarshaler{}).LogRecordSize(lr))
 }
 
 // body returns the bytes of a record, of which there are at most limit.

@@ -67,7 +67,7 @@ func (s *Snapshot) check(list topk.List) error {
 			return err
 		}
 	}
-	if err := checkGroup(s.Group); err != nil {
+	if err := checkGroup(s.Group, s.Rule); err != nil {
 		return err
 	}
 	if err := checkWindow(s.Window); err != nil {
@@ -105,10 +105,10 @@ func readGroup(a fields) rule.Group {
 }
 
 func readList(body fields) topk.List {
-	list := topk.List{K: body.int("k", 1, MaxK), Theta: body.uint("theta"), Next: body.uint("next")}
+	list := topk.List{K: body.int("k", 1, rule.MaxK), Theta: body.uint("theta"), Next: body.uint("next")}
 	for i, it := range body.maps("items") {
-		if i == MaxK {
-			body.refuse(ReasonTooLarge, "body.items: more than %d", MaxK)
+		if i == rule.MaxK {
+			body.refuse(ReasonTooLarge, "body.items: more than %d", rule.MaxK)
 			break
 		}
 		list.Items = append(list.Items, topk.Item{
@@ -144,10 +144,10 @@ func readDefinition(m fields) *rule.Definition {
 		WeightScale: m.double("weight_scale"),
 		Conditions:  m.texts("conditions"),
 		Time:        m.text("time", true),
-		K:           m.int("k", 1, MaxK),
+		K:           m.int("k", 1, rule.MaxK),
 		MaxKeyBytes: m.int("max_key_bytes", 1, topk.MaxKeyBytes),
-		Residents:   m.int("residents", 1, MaxResidents),
-		Shape:       topk.Shape{Width: m.int("width", 1, math.MaxInt32), Depth: m.int("depth", 1, math.MaxInt32)},
+		Residents:   m.int("residents", 1, topk.MaxResidents),
+		Shape:       topk.Shape{Width: m.int("width", 1, topk.MaxWidth), Depth: m.int("depth", 1, topk.MaxDepth)},
 	}
 	if _, ok := m.m.Get("default"); ok {
 		text := m.text("default", true)

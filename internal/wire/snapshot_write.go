@@ -12,8 +12,9 @@ import (
 	"github.com/otel-topk/collector/internal/window"
 )
 
-// AppendSnapshot appends one log record whose body and attributes are readable as they are.
-func AppendSnapshot(ld plog.Logs, s *Snapshot) {
+// AppendSnapshot appends one log record whose body and attributes are readable as they are. It returns the record's size in
+// bytes.
+func AppendSnapshot(ld plog.Logs, s *Snapshot) int {
 	lr := appendRecord(ld, ScopeSnapshot)
 	if !s.AsOf.IsZero() {
 		lr.SetTimestamp(pcommon.NewTimestampFromTime(s.AsOf))
@@ -45,6 +46,7 @@ func AppendSnapshot(ld plog.Logs, s *Snapshot) {
 		putDefinition(cm.PutEmptyMap("definition"), c.Rule)
 	}
 	putDefinition(m.PutEmptyMap("definition"), s.Rule)
+	return size(lr)
 }
 
 // putHeader writes the attributes that say which list a record belongs to.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/plog"
 	"google.golang.org/protobuf/proto"
@@ -106,14 +107,12 @@ func (known definitions) decodeState(lr plog.LogRecord) (*State, error) {
 
 // check holds for both sides, except for what only one of them can get wrong.
 func (s *State) check() error {
-	if err := checkGroup(s.Group); err != nil {
+	if err := checkGroup(s.Group, s.Rule); err != nil {
 		return err
 	}
 	switch grouped := s.Rule.Grouped(); {
 	case grouped && s.Group.Scope == rule.ScopeGlobal:
 		return refuse(ReasonInvalid, "group.scope: a rule with group_by has no state of scope global")
-	case !grouped && s.Group.Scope != rule.ScopeGlobal:
-		return refuse(ReasonInvalid, "group.scope: a rule without group_by has the scope global only")
 	case !grouped && s.Groups != 1:
 		return outside("groups", s.Groups, 1, 1)
 	case s.Groups < 1 || s.Groups > MaxGroups:
@@ -133,8 +132,15 @@ func decodeSummary(b []byte, d *rule.Definition) (*topk.Summary, error) {
 		return nil, refuse(ReasonMalformed, "summary: %w", err)
 	}
 	if got, want := s.Shape(), d.Shape; got != want {
-		return nil, refuse(ReasonInvalid, "summary: shape %dx%d (same seed: %t), its rule has %dx%d",
-			got.Width, got.Depth, got.Seed == want.Seed, want.Width, want.Depth)
+		return nil, refuse(ReasonInvalid, "summary: shape %v, its rule has %v", got, want)
+	}
+	for key := range s.Keys() {
+		if len(key) > d.MaxKeyBytes {
+			return nil, tooLarge("summary: a key", len(key), d.MaxKeyBytes)
+		}
+		if !utf8.Valid(key) {
+			return nil, refuse(ReasonInvalid, "summary: a key is not UTF-8")
+		}
 	}
 	return s, nil
 }

@@ -23,18 +23,19 @@ type WindowSummary struct {
 	Summary *topk.Summary
 }
 
-// AppendWindowSummary appends one log record to ld. An error says which field may not travel; ld is unchanged then.
-func AppendWindowSummary(ld plog.Logs, w *WindowSummary) error {
+// AppendWindowSummary appends one log record to ld and returns its size in bytes. An error says which field may not travel;
+// ld is unchanged then.
+func AppendWindowSummary(ld plog.Logs, w *WindowSummary) (int, error) {
 	if err := w.check(); err != nil {
-		return fmt.Errorf("window summary: %w", err)
+		return 0, fmt.Errorf("window summary: %w", err)
 	}
 	definition, err := encodeDefinition(w.Rule)
 	if err != nil {
-		return fmt.Errorf("window summary: %w", err)
+		return 0, fmt.Errorf("window summary: %w", err)
 	}
 	summary, err := w.Summary.AppendBinary(nil)
 	if err != nil {
-		return fmt.Errorf("window summary: %w", err)
+		return 0, fmt.Errorf("window summary: %w", err)
 	}
 	body, err := proto.Marshal(&wirepb.WindowSummary{
 		Definition:    definition,
@@ -44,16 +45,16 @@ func AppendWindowSummary(ld plog.Logs, w *WindowSummary) error {
 		Summary:       summary,
 	})
 	if err != nil {
-		return fmt.Errorf("window summary: %w", err)
+		return 0, fmt.Errorf("window summary: %w", err)
 	}
 	if len(body) > MaxBodyBytes {
-		return fmt.Errorf("window summary: %w", tooLarge("body", len(body), MaxBodyBytes))
+		return 0, fmt.Errorf("window summary: %w", tooLarge("body", len(body), MaxBodyBytes))
 	}
 	lr := appendRecord(ld, ScopeSummary)
 	lr.SetTimestamp(pcommon.NewTimestampFromTime(w.AsOf))
 	putHeader(lr.Attributes(), w.Rule.Name, w.Window, w.Group)
 	lr.Body().SetEmptyBytes().FromRaw(body)
-	return nil
+	return size(lr), nil
 }
 
 func (known definitions) decodeWindowSummary(lr plog.LogRecord) (*WindowSummary, error) {
@@ -83,11 +84,8 @@ func (known definitions) decodeWindowSummary(lr plog.LogRecord) (*WindowSummary,
 }
 
 func (w *WindowSummary) check() error {
-	if err := checkGroup(w.Group); err != nil {
+	if err := checkGroup(w.Group, w.Rule); err != nil {
 		return err
-	}
-	if !w.Rule.Grouped() && w.Group.Scope != rule.ScopeGlobal {
-		return refuse(ReasonInvalid, "group.scope: a rule without group_by has the scope global only")
 	}
 	return checkWindow(w.Window)
 }

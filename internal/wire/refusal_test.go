@@ -1,0 +1,65 @@
+package wire_test
+
+import (
+	"iter"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/otel-topk/collector/internal/wire"
+)
+
+func TestWhatIsNoMessageIsRefusedAndTheNextOneArrives(t *testing.T) {
+	good := plog.NewLogs()
+	_, err := wire.AppendState(good, state(t))
+	require.NoError(t, err)
+	for _, m := range malformedMessages {
+		t.Run(m.name, func(t *testing.T) { refused(t, m, good, wire.Messages) })
+	}
+}
+
+func TestWhatIsNoPublicationIsRefusedAndTheNextOneArrives(t *testing.T) {
+	good := plog.NewLogs()
+	wire.AppendSnapshot(good, snapshot(t))
+	for _, m := range malformedPublications {
+		t.Run(m.name, func(t *testing.T) { refused(t, m, good, wire.Publications) })
+	}
+}
+
+// refused checks that m is refused for its reason, by an error without its data, and that what stands behind it is not.
+func refused(t *testing.T, m malformed, good plog.Logs, read func(plog.Logs) iter.Seq2[any, error]) {
+	ld := m.record(t)
+	behind := plog.NewLogs()
+	good.CopyTo(behind)
+	behind.ResourceLogs().MoveAndAppendTo(ld.ResourceLogs())
+
+	var errs []error
+	var got []any
+	for v, err := range read(ld) {
+		errs = append(errs, err)
+		got = append(got, v)
+	}
+	require.Len(t, errs, 2)
+	var refusal *wire.Refusal
+	require.ErrorAs(t, errs[0], &refusal)
+	assert.Equal(t, m.reason, refusal.Reason)
+	assert.ErrorContains(t, refusal, m.want)
+	assert.NotContains(t, refusal.Error(), "private")
+	assert.Nil(t, got[0])
+	assert.NoError(t, errs[1])
+	assert.NotNil(t, got[1])
+}
+
+func TestReadingStopsWhenTheReaderDoes(t *testing.T) {
+	ld := plog.NewLogs()
+	wire.AppendReport(ld, &wire.Report{Epoch: wire.Epoch{1}})
+	wire.AppendReport(ld, &wire.Report{Epoch: wire.Epoch{2}})
+	n := 0
+	for range wire.Messages(ld) {
+		n++
+		break
+	}
+	assert.Equal(t, 1, n)
+}
