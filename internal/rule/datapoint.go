@@ -44,92 +44,81 @@ func (c *pointCursor) startTime() pcommon.Timestamp {
 	}
 }
 
-func (c *pointCursor) flags() value {
+func (c *pointCursor) flags(v *value) {
 	switch c.kind {
 	case histogramPoint:
-		return intValue(int64(c.histogram.Flags()))
+		v.setInt(int64(c.histogram.Flags()))
 	case exponentialPoint:
-		return intValue(int64(c.exponential.Flags()))
+		v.setInt(int64(c.exponential.Flags()))
 	case summaryPoint:
-		return intValue(int64(c.summary.Flags()))
+		v.setInt(int64(c.summary.Flags()))
 	default:
-		return intValue(int64(c.number.Flags()))
+		v.setInt(int64(c.number.Flags()))
 	}
 }
 
-func (c *pointCursor) count() value {
+func (c *pointCursor) count(v *value) {
 	switch c.kind {
 	case histogramPoint:
-		return intValue(int64(c.histogram.Count()))
+		v.setInt(int64(c.histogram.Count()))
 	case exponentialPoint:
-		return intValue(int64(c.exponential.Count()))
+		v.setInt(int64(c.exponential.Count()))
 	case summaryPoint:
-		return intValue(int64(c.summary.Count()))
-	default:
-		return value{}
+		v.setInt(int64(c.summary.Count()))
 	}
 }
 
-func (c *pointCursor) sum() value {
+func (c *pointCursor) sum(v *value) {
 	switch c.kind {
 	case histogramPoint:
-		return doubleValue(c.histogram.Sum())
+		v.setDouble(c.histogram.Sum())
 	case exponentialPoint:
-		return doubleValue(c.exponential.Sum())
+		v.setDouble(c.exponential.Sum())
 	case summaryPoint:
-		return doubleValue(c.summary.Sum())
-	default:
-		return value{}
+		v.setDouble(c.summary.Sum())
 	}
 }
 
 // valueInt is 0 for a point that holds a double, as in OTTL; valueDouble likewise.
-func (c *pointCursor) valueInt() value {
-	if c.kind != numberPoint {
-		return value{}
+func (c *pointCursor) valueInt(v *value) {
+	if c.kind == numberPoint {
+		v.setInt(c.number.IntValue())
 	}
-	return intValue(c.number.IntValue())
 }
 
-func (c *pointCursor) valueDouble() value {
-	if c.kind != numberPoint {
-		return value{}
+func (c *pointCursor) valueDouble(v *value) {
+	if c.kind == numberPoint {
+		v.setDouble(c.number.DoubleValue())
 	}
-	return doubleValue(c.number.DoubleValue())
 }
 
-func (c *pointCursor) scale() value {
-	if c.kind != exponentialPoint {
-		return value{}
+func (c *pointCursor) scale(v *value) {
+	if c.kind == exponentialPoint {
+		v.setInt(int64(c.exponential.Scale()))
 	}
-	return intValue(int64(c.exponential.Scale()))
 }
 
-func (c *pointCursor) zeroCount() value {
-	if c.kind != exponentialPoint {
-		return value{}
+func (c *pointCursor) zeroCount(v *value) {
+	if c.kind == exponentialPoint {
+		v.setInt(int64(c.exponential.ZeroCount()))
 	}
-	return intValue(int64(c.exponential.ZeroCount()))
 }
 
-func (c *pointCursor) temporality() value {
+func (c *pointCursor) temporality(v *value) {
 	switch c.metric.Type() {
 	case pmetric.MetricTypeSum:
-		return intValue(int64(c.metric.Sum().AggregationTemporality()))
+		v.setInt(int64(c.metric.Sum().AggregationTemporality()))
 	case pmetric.MetricTypeHistogram:
-		return intValue(int64(c.metric.Histogram().AggregationTemporality()))
+		v.setInt(int64(c.metric.Histogram().AggregationTemporality()))
 	case pmetric.MetricTypeExponentialHistogram:
-		return intValue(int64(c.metric.ExponentialHistogram().AggregationTemporality()))
-	default:
-		return value{}
+		v.setInt(int64(c.metric.ExponentialHistogram().AggregationTemporality()))
 	}
 }
 
-func (c *pointCursor) monotonic() value {
-	if c.metric.Type() != pmetric.MetricTypeSum {
-		return value{}
+func (c *pointCursor) monotonic(v *value) {
+	if c.metric.Type() == pmetric.MetricTypeSum {
+		v.setBool(c.metric.Sum().IsMonotonic())
 	}
-	return boolValue(c.metric.Sum().IsMonotonic())
 }
 
 // boxed is the data point as OTTL takes it.

@@ -41,7 +41,7 @@ var dataPoints = func() *kind[pointCursor, *ottldatapoint.TransformContext] {
 				maps: map[string]func(*pointCursor) pcommon.Map{
 					"attributes": (*pointCursor).attributes,
 				},
-				plain: map[string]func(*pointCursor) value{
+				plain: map[string]func(*pointCursor, *value){
 					"value_int":            (*pointCursor).valueInt,
 					"value_double":         (*pointCursor).valueDouble,
 					"count":                (*pointCursor).count,
@@ -49,8 +49,8 @@ var dataPoints = func() *kind[pointCursor, *ottldatapoint.TransformContext] {
 					"scale":                (*pointCursor).scale,
 					"zero_count":           (*pointCursor).zeroCount,
 					"flags":                (*pointCursor).flags,
-					"time_unix_nano":       func(c *pointCursor) value { return intValue(int64(c.time())) },
-					"start_time_unix_nano": func(c *pointCursor) value { return intValue(int64(c.startTime())) },
+					"time_unix_nano":       func(c *pointCursor, v *value) { v.setInt(int64(c.time())) },
+					"start_time_unix_nano": func(c *pointCursor, v *value) { v.setInt(int64(c.startTime())) },
 				},
 			},
 			"metric": {
@@ -58,11 +58,11 @@ var dataPoints = func() *kind[pointCursor, *ottldatapoint.TransformContext] {
 				maps: map[string]func(*pointCursor) pcommon.Map{
 					"metadata": func(c *pointCursor) pcommon.Map { return c.metric.Metadata() },
 				},
-				plain: map[string]func(*pointCursor) value{
-					"name":                    func(c *pointCursor) value { return textValue(c.metric.Name()) },
-					"description":             func(c *pointCursor) value { return textValue(c.metric.Description()) },
-					"unit":                    func(c *pointCursor) value { return textValue(c.metric.Unit()) },
-					"type":                    func(c *pointCursor) value { return intValue(int64(c.metric.Type())) },
+				plain: map[string]func(*pointCursor, *value){
+					"name":                    func(c *pointCursor, v *value) { v.setText(c.metric.Name()) },
+					"description":             func(c *pointCursor, v *value) { v.setText(c.metric.Description()) },
+					"unit":                    func(c *pointCursor, v *value) { v.setText(c.metric.Unit()) },
+					"type":                    func(c *pointCursor, v *value) { v.setInt(int64(c.metric.Type())) },
 					"aggregation_temporality": (*pointCursor).temporality,
 					"is_monotonic":            (*pointCursor).monotonic,
 				},

@@ -25,8 +25,11 @@ type counted struct {
 }
 
 // single is s repaired and cut. Where nothing is to be done it is s itself.
-func (k keyText) single(s string) counted {
-	c := counted{text: s}
+func (k *keyText) single(s string) counted {
+	if len(s) <= k.limit && utf8.ValidString(s) {
+		return counted{text: s}
+	}
+	var c counted
 	c.text, c.repaired = repair(s)
 	if len(c.text) > k.limit {
 		c.text, c.cut = string(k.appendCut(nil, c.text, k.limit)), true
@@ -43,7 +46,7 @@ func repair(s string) (_ string, repaired bool) {
 }
 
 // appendArray appends the canonical JSON array of parts to dst, in at most limit bytes.
-func (k keyText) appendArray(dst []byte, parts []value) (_ []byte, cut, repaired bool) {
+func (k *keyText) appendArray(dst []byte, parts []value) (_ []byte, cut, repaired bool) {
 	from := len(dst)
 	dst = append(dst, '[')
 	for i := range parts {
@@ -51,7 +54,7 @@ func (k keyText) appendArray(dst []byte, parts []value) (_ []byte, cut, repaired
 			dst = append(dst, ',')
 		}
 		var bad bool
-		dst, bad = appendPart(dst, parts[i])
+		dst, bad = appendPart(dst, &parts[i])
 		repaired = repaired || bad
 	}
 	if dst = append(dst, ']'); len(dst)-from <= k.limit || len(parts) == 0 {
@@ -66,10 +69,10 @@ func (k keyText) appendArray(dst []byte, parts []value) (_ []byte, cut, repaired
 			dst = append(dst, ',')
 		}
 		before := len(dst)
-		if dst, _ = appendPart(dst, parts[i]); len(dst)-before-len(`""`) <= share {
+		if dst, _ = appendPart(dst, &parts[i]); len(dst)-before-len(`""`) <= share {
 			continue
 		}
-		whole, _ := repair(string(appendText(nil, parts[i])))
+		whole, _ := repair(string(appendText(nil, &parts[i])))
 		dst = k.appendCutEscaped(append(dst[:before], '"'), whole, share)
 		dst = append(dst, '"')
 	}
@@ -77,7 +80,7 @@ func (k keyText) appendArray(dst []byte, parts []value) (_ []byte, cut, repaired
 }
 
 // appendPart appends one part as a JSON string.
-func appendPart(dst []byte, v value) (_ []byte, repaired bool) {
+func appendPart(dst []byte, v *value) (_ []byte, repaired bool) {
 	switch v.kind {
 	case text, other:
 		s := v.str
@@ -92,7 +95,7 @@ func appendPart(dst []byte, v value) (_ []byte, repaired bool) {
 }
 
 // appendCut appends as much of s as limit allows, to the end of a rune, and the hash of all of it.
-func (k keyText) appendCut(dst []byte, s string, limit int) []byte {
+func (k *keyText) appendCut(dst []byte, s string, limit int) []byte {
 	n := max(0, limit-hashDigits)
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
@@ -101,11 +104,11 @@ func (k keyText) appendCut(dst []byte, s string, limit int) []byte {
 }
 
 // appendCutEscaped is appendCut for the inside of a JSON string, where limit counts escaped bytes.
-func (k keyText) appendCutEscaped(dst []byte, s string, limit int) []byte {
+func (k *keyText) appendCutEscaped(dst []byte, s string, limit int) []byte {
 	full := len(dst) + limit - hashDigits
 	for i, r := range s {
 		n := len(dst)
-		if r < ' ' || r == '"' || r == '\\' {
+		if r < utf8.RuneSelf && escaped[r] {
 			dst = appendEscape(dst, byte(r))
 		} else {
 			dst = append(dst, s[i:i+utf8.RuneLen(r)]...)
@@ -118,7 +121,7 @@ func (k keyText) appendCutEscaped(dst []byte, s string, limit int) []byte {
 	return k.appendHash(dst, s)
 }
 
-func (k keyText) appendHash(dst []byte, s string) []byte {
+func (k *keyText) appendHash(dst []byte, s string) []byte {
 	h := xxh3.HashString128Seed(s, k.seed)
 	return appendHex(dst, h.Hi, h.Lo)
 }
@@ -136,7 +139,7 @@ func (d *Definition) KeyOf(parts ...string) string {
 	}
 	values := make([]value, len(parts))
 	for i, p := range parts {
-		values[i] = textValue(p)
+		values[i].setText(p)
 	}
 	array, _, _ := k.appendArray(nil, values)
 	return string(array)
@@ -144,7 +147,8 @@ func (d *Definition) KeyOf(parts ...string) string {
 
 // GroupOf is the group that records with this name count under: repaired and cut as a key is.
 func (d *Definition) GroupOf(name string) Group {
-	return Group{Scope: ScopeGroup, Name: d.keyText().single(name).text}
+	k := d.keyText()
+	return Group{Scope: ScopeGroup, Name: k.single(name).text}
 }
 
 // Parts is the inverse of KeyOf for keys that were not cut: one part, or those of the JSON array.

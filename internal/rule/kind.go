@@ -63,7 +63,7 @@ func (k *kind[C, T]) compile(cfg *Config, r *Rule, set component.TelemetrySettin
 	switch cfg.Weight {
 	case WeightOne:
 		if w := uint64(math.Round(cfg.WeightScale)); w != 1 {
-			p.weigh = func(*C) (uint64, reason) { return w, fits }
+			p.weigh = func(*C, *value) (uint64, reason) { return w, fits }
 		}
 	case WeightBytes:
 		if k.size == nil {
@@ -72,7 +72,7 @@ func (k *kind[C, T]) compile(cfg *Config, r *Rule, set component.TelemetrySettin
 		}
 		p.weigh = weighSize(k.size, cfg.WeightScale)
 	default:
-		p.weigh = weighValue(compile("weight", cfg.Weight).get, cfg.WeightScale)
+		p.weigh = weighValue(compile("weight", cfg.Weight), cfg.WeightScale)
 	}
 	for i, text := range cfg.Conditions {
 		p.expresses = true
@@ -100,9 +100,9 @@ func firstTime(now int64, first, second pcommon.Timestamp) int64 {
 }
 
 // stringOf is OTTL's body.string.
-func stringOf(v pcommon.Value) value {
+func stringOf(v pcommon.Value) string {
 	if v.Type() == pcommon.ValueTypeStr {
-		return textValue(v.Str())
+		return v.Str()
 	}
-	return textValue(v.AsString())
+	return v.AsString()
 }

@@ -9,17 +9,18 @@ import (
 )
 
 // expression compiles what is no plain path: T is OTTL's context, which transform takes from the cursor.
-func expression[C, T any](parser *ottl.Parser[T], transform func(*C) T, text string) (func(*C) value, error) {
+func expression[C, T any](parser *ottl.Parser[T], transform func(*C) T, text string) (func(*C, *value), error) {
 	e, err := parser.ParseValueExpression(text)
 	if err != nil {
 		return nil, err
 	}
-	return func(c *C) value {
-		v, err := e.Eval(context.Background(), transform(c))
+	return func(c *C, v *value) {
+		found, err := e.Eval(context.Background(), transform(c))
 		if err != nil {
-			return value{kind: failed}
+			v.kind = failed
+			return
 		}
-		return valueOfAny(v)
+		v.setAny(found)
 	}, nil
 }
 
@@ -31,60 +32,62 @@ func condition[C, T any](parser *ottl.Parser[T], transform func(*C) T, text stri
 	return func(c *C) (bool, error) { return e.Eval(context.Background(), transform(c)) }, nil
 }
 
-// valueOfAny takes what OTTL functions and paths return. What has no text (a span's events, say) is failed.
-func valueOfAny(v any) value {
-	switch v := v.(type) {
+// setAny takes what OTTL functions and paths return. What has no text (a span's events, say) is failed.
+func (v *value) setAny(found any) {
+	switch f := found.(type) {
 	case nil:
-		return value{}
+		v.kind = absent
 	case string:
-		return textValue(v)
+		v.setText(f)
 	case int64:
-		return intValue(v)
+		v.setInt(f)
 	case float64:
-		return doubleValue(v)
+		v.setDouble(f)
 	case bool:
-		return boolValue(v)
+		v.setBool(f)
 	case pcommon.Value:
-		return valueOf(v)
+		v.setValue(f)
 	case pcommon.TraceID:
-		return traceIDValue(v)
+		v.setTraceID(f)
 	case pcommon.SpanID:
-		return spanIDValue(v)
+		v.setSpanID(f)
 	case time.Time:
-		return textValue(v.UTC().Format(time.RFC3339Nano))
+		v.setText(f.UTC().Format(time.RFC3339Nano))
 	case time.Duration:
-		return intValue(int64(v))
+		v.setInt(int64(f))
 	case pcommon.Map:
 		tree := pcommon.NewValueMap()
-		v.CopyTo(tree.Map())
-		return valueOf(tree)
+		f.CopyTo(tree.Map())
+		v.setValue(tree)
 	case pcommon.Slice:
 		tree := pcommon.NewValueSlice()
-		v.CopyTo(tree.Slice())
-		return valueOf(tree)
+		f.CopyTo(tree.Slice())
+		v.setValue(tree)
 	case []string:
-		return list(v)
+		setList(v, f)
 	case []int64:
-		return list(v)
+		setList(v, f)
 	case []uint64:
-		return list(v)
+		setList(v, f)
 	case []float64:
-		return list(v)
+		setList(v, f)
 	default:
 		tree := pcommon.NewValueEmpty()
-		if err := tree.FromRaw(v); err != nil {
-			return value{kind: failed}
+		if err := tree.FromRaw(f); err != nil {
+			v.kind = failed
+			return
 		}
-		return valueOf(tree)
+		v.setValue(tree)
 	}
 }
 
-func list[E any](items []E) value {
+func setList[E any](v *value, items []E) {
 	tree := pcommon.NewValueSlice()
 	for _, item := range items {
 		if err := tree.Slice().AppendEmpty().FromRaw(item); err != nil {
-			return value{kind: failed}
+			v.kind = failed
+			return
 		}
 	}
-	return valueOf(tree)
+	v.setValue(tree)
 }

@@ -22,7 +22,7 @@ type place struct {
 type fields[C any] struct {
 	level level
 	maps  map[string]func(*C) pcommon.Map // take one key
-	plain map[string]func(*C) value
+	plain map[string]func(*C, *value)
 }
 
 // direct compiles a plain path; ok is false where OTTL has to.
@@ -41,7 +41,7 @@ func direct[C any](contexts map[string]fields[C], path string) (l lookup[C], ok 
 	if !known || err != nil {
 		return l, false
 	}
-	return lookup[C]{level: f.level, get: func(c *C) value { return attribute(in(c), key) }}, true
+	return lookup[C]{level: f.level, in: in, attribute: key}, true
 }
 
 // outer are the contexts that every kind of record has.
@@ -51,20 +51,20 @@ func outer[C any](at func(*C) *place) (resource, scope fields[C]) {
 			maps: map[string]func(*C) pcommon.Map{
 				"attributes": func(c *C) pcommon.Map { return at(c).resource.Attributes() },
 			},
-			plain: map[string]func(*C) value{
-				"dropped_attributes_count": func(c *C) value { return intValue(int64(at(c).resource.DroppedAttributesCount())) },
-				"schema_url":               func(c *C) value { return textValue(at(c).resourceSchema) },
+			plain: map[string]func(*C, *value){
+				"dropped_attributes_count": func(c *C, v *value) { v.setInt(int64(at(c).resource.DroppedAttributesCount())) },
+				"schema_url":               func(c *C, v *value) { v.setText(at(c).resourceSchema) },
 			},
 		}, fields[C]{
 			level: perScope,
 			maps: map[string]func(*C) pcommon.Map{
 				"attributes": func(c *C) pcommon.Map { return at(c).scope.Attributes() },
 			},
-			plain: map[string]func(*C) value{
-				"name":                     func(c *C) value { return textValue(at(c).scope.Name()) },
-				"version":                  func(c *C) value { return textValue(at(c).scope.Version()) },
-				"dropped_attributes_count": func(c *C) value { return intValue(int64(at(c).scope.DroppedAttributesCount())) },
-				"schema_url":               func(c *C) value { return textValue(at(c).scopeSchema) },
+			plain: map[string]func(*C, *value){
+				"name":                     func(c *C, v *value) { v.setText(at(c).scope.Name()) },
+				"version":                  func(c *C, v *value) { v.setText(at(c).scope.Version()) },
+				"dropped_attributes_count": func(c *C, v *value) { v.setInt(int64(at(c).scope.DroppedAttributesCount())) },
+				"schema_url":               func(c *C, v *value) { v.setText(at(c).scopeSchema) },
 			},
 		}
 }

@@ -1,6 +1,11 @@
 package rule
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
 
 // level says how often a path is looked up: once for each resource, scope, parent (the metric of data points, the span of
 // span events) or record.
@@ -13,10 +18,22 @@ const (
 	perRecord
 )
 
-// lookup is a compiled path. C is the cursor of a walk: where it stands.
+// lookup is a compiled path: an attribute, or what get finds. C is the cursor of a walk: where it stands.
 type lookup[C any] struct {
-	level level
-	get   func(*C) value
+	level     level
+	in        func(*C) pcommon.Map
+	attribute string
+	get       func(*C, *value) // takes an absent value and may leave it so
+}
+
+// find fills v in.
+func (l *lookup[C]) find(c *C, v *value) {
+	v.kind = absent
+	if l.in == nil {
+		l.get(c, v)
+	} else if found, ok := l.in(c).Get(l.attribute); ok {
+		v.setValue(found)
+	}
 }
 
 // plan is a rule compiled for one kind of record.
@@ -24,7 +41,7 @@ type plan[C any] struct {
 	key        []lookup[C]
 	keyLevel   level // of the part that is looked up most often
 	group      *lookup[C]
-	weigh      func(*C) (uint64, reason) // nil: 1 each
+	weigh      func(*C, *value) (uint64, reason) // nil: 1 each
 	conditions []func(*C) (bool, error)
 	expresses  bool // some OTTL expression needs its context
 
@@ -46,6 +63,7 @@ const (
 
 // held is what a walk keeps: values found above the record, and memory.
 type held struct {
+	value   value   // of the only part of a key, or of the group
 	parts   []value // of a composite key
 	key     counted
 	why     reason // not fits: there is no key
@@ -80,7 +98,7 @@ func (p *plan[C]) enter(l level, c *C, b *Batch) {
 	if p.names.composite {
 		for i := range p.key {
 			if p.key[i].level == l {
-				b.held.parts[i] = p.key[i].get(c)
+				p.key[i].find(c, &b.held.parts[i])
 			}
 		}
 	}
@@ -118,7 +136,7 @@ func (p *plan[C]) record(c *C, at int64, b *Batch) {
 		}
 	}
 	if p.weigh != nil {
-		weight, why := p.weigh(c)
+		weight, why := p.weigh(c, &b.held.value)
 		if why != fits {
 			p.skip(why, b)
 			return
@@ -152,13 +170,14 @@ func (p *plan[C]) match(c *C) reason {
 // findKey makes the key of the record; of a composite key the parts above the record are held already.
 func (p *plan[C]) findKey(c *C, b *Batch) (counted, reason) {
 	if !p.names.composite {
-		v := p.key[0].get(c)
+		v := &b.held.value
+		p.key[0].find(c, v)
 		switch v.kind {
 		case absent:
 			if p.stand == nil {
 				return counted{}, missingKey
 			}
-			v = textValue(*p.stand)
+			v.setText(*p.stand)
 		case failed:
 			return counted{}, failedExpression
 		}
@@ -168,14 +187,14 @@ func (p *plan[C]) findKey(c *C, b *Batch) (counted, reason) {
 	why := fits
 	for i := range p.key {
 		if p.key[i].level == perRecord {
-			parts[i] = p.key[i].get(c)
+			p.key[i].find(c, &parts[i])
 		}
 		switch parts[i].kind {
 		case absent:
 			if p.stand == nil {
 				why = max(why, missingKey)
 			} else {
-				parts[i] = textValue(*p.stand)
+				parts[i].setText(*p.stand)
 			}
 		case failed:
 			why = failedExpression
@@ -191,7 +210,8 @@ func (p *plan[C]) findKey(c *C, b *Batch) (counted, reason) {
 
 // findGroup holds the group of the record.
 func (p *plan[C]) findGroup(c *C, b *Batch) {
-	v := p.group.get(c)
+	v := &b.held.value
+	p.group.find(c, v)
 	b.held.names, b.held.whyNot = counted{}, fits
 	switch v.kind {
 	case absent:
@@ -205,14 +225,30 @@ func (p *plan[C]) findGroup(c *C, b *Batch) {
 }
 
 // name is v as a key of one part, or as the name of a group.
-func (p *plan[C]) name(v value, b *Batch) counted {
-	s := v.str
-	if v.kind != text {
-		b.held.scratch = appendText(b.held.scratch[:0], v)
-		s = b.held.text.string(b.held.scratch)
+func (p *plan[C]) name(v *value, b *Batch) counted {
+	switch v.kind {
+	case text:
+		return p.names.single(v.str)
+	case integer:
+		if v.bits < uint64(len(smallIntegers)) {
+			return counted{text: smallIntegers[v.bits]}
+		}
 	}
-	return p.names.single(s)
+	b.held.scratch = appendText(b.held.scratch[:0], v)
+	s := b.held.text.string(b.held.scratch)
+	if v.kind == other {
+		return p.names.single(s)
+	}
+	return counted{text: s} // a number, bool or id: short and ASCII
 }
+
+// smallIntegers are the texts of those that need no memory: status codes and the like.
+var smallIntegers = func() (texts [1000]string) {
+	for i := range texts {
+		texts[i] = strconv.Itoa(i)
+	}
+	return texts
+}()
 
 func (p *plan[C]) skip(why reason, b *Batch) {
 	switch why {

@@ -28,10 +28,10 @@ var spanEvents = func() *kind[eventCursor, *ottlspanevent.TransformContext] {
 				maps: map[string]func(*eventCursor) pcommon.Map{
 					"attributes": func(c *eventCursor) pcommon.Map { return c.event.Attributes() },
 				},
-				plain: map[string]func(*eventCursor) value{
-					"name":                     func(c *eventCursor) value { return textValue(c.event.Name()) },
-					"time_unix_nano":           func(c *eventCursor) value { return intValue(int64(c.event.Timestamp())) },
-					"dropped_attributes_count": func(c *eventCursor) value { return intValue(int64(c.event.DroppedAttributesCount())) },
+				plain: map[string]func(*eventCursor, *value){
+					"name":                     func(c *eventCursor, v *value) { v.setText(c.event.Name()) },
+					"time_unix_nano":           func(c *eventCursor, v *value) { v.setInt(int64(c.event.Timestamp())) },
+					"dropped_attributes_count": func(c *eventCursor, v *value) { v.setInt(int64(c.event.DroppedAttributesCount())) },
 				},
 			},
 			"span":     spanFields(perParent, func(c *eventCursor) ptrace.Span { return c.span }),

@@ -13,7 +13,7 @@ import (
 )
 
 // appendText appends the canonical text of a value (see the package comment), not yet repaired.
-func appendText(dst []byte, v value) []byte {
+func appendText(dst []byte, v *value) []byte {
 	switch v.kind {
 	case text:
 		return append(dst, v.str...)
@@ -100,7 +100,9 @@ func appendJSON(dst []byte, v pcommon.Value) []byte {
 		dst = base64.StdEncoding.AppendEncode(dst, v.Bytes().AsRaw())
 		return append(dst, '"')
 	default: // an integer or a bool
-		return appendText(dst, valueOf(v))
+		var scalar value
+		scalar.setValue(v)
+		return appendText(dst, &scalar)
 	}
 }
 
@@ -135,14 +137,23 @@ func appendJSONString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	written := 0
 	for i := range len(s) {
-		if b := s[i]; b < ' ' || b == '"' || b == '\\' {
+		if escaped[s[i]] {
 			dst = append(dst, s[written:i]...)
-			dst = appendEscape(dst, b)
+			dst = appendEscape(dst, s[i])
 			written = i + 1
 		}
 	}
 	return append(append(dst, s[written:]...), '"')
 }
+
+// escaped are the bytes that a JSON string cannot hold as they are.
+var escaped = func() (set [256]bool) {
+	for b := range ' ' {
+		set[b] = true
+	}
+	set['"'], set['\\'] = true, true
+	return set
+}()
 
 func appendEscape(dst []byte, b byte) []byte {
 	switch b {

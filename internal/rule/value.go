@@ -23,7 +23,7 @@ const (
 )
 
 // value is what a path found in one record, before it is text or a number. It holds no copy: strings and trees are the
-// record's own.
+// record's own. It is filled in place, since it is too large to be passed on for every record.
 type value struct {
 	kind      valueKind
 	bits, low uint64
@@ -31,47 +31,39 @@ type value struct {
 	tree      pcommon.Value
 }
 
-func textValue(s string) value    { return value{kind: text, str: s} }
-func intValue(n int64) value      { return value{kind: integer, bits: uint64(n)} }
-func doubleValue(f float64) value { return value{kind: double, bits: math.Float64bits(f)} }
+func (v *value) setText(s string)    { v.kind, v.str = text, s }
+func (v *value) setInt(n int64)      { v.kind, v.bits = integer, uint64(n) }
+func (v *value) setDouble(f float64) { v.kind, v.bits = double, math.Float64bits(f) }
 
-func boolValue(b bool) value {
+func (v *value) setBool(b bool) {
+	v.kind, v.bits = boolean, 0
 	if b {
-		return value{kind: boolean, bits: 1}
+		v.bits = 1
 	}
-	return value{kind: boolean}
 }
 
-func traceIDValue(id pcommon.TraceID) value {
-	return value{kind: id16, bits: binary.BigEndian.Uint64(id[:8]), low: binary.BigEndian.Uint64(id[8:])}
+func (v *value) setTraceID(id pcommon.TraceID) {
+	v.kind, v.bits, v.low = id16, binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(id[8:])
 }
 
-func spanIDValue(id pcommon.SpanID) value {
-	return value{kind: id8, bits: binary.BigEndian.Uint64(id[:])}
+func (v *value) setSpanID(id pcommon.SpanID) {
+	v.kind, v.bits = id8, binary.BigEndian.Uint64(id[:])
 }
 
-// attribute is m[key]; an attribute without a value is absent, as in OTTL.
-func attribute(m pcommon.Map, key string) value {
-	v, ok := m.Get(key)
-	if !ok {
-		return value{}
-	}
-	return valueOf(v)
-}
-
-func valueOf(v pcommon.Value) value {
-	switch v.Type() {
+// setValue leaves v absent where an attribute or body has no value, as in OTTL.
+func (v *value) setValue(p pcommon.Value) {
+	switch p.Type() {
 	case pcommon.ValueTypeStr:
-		return textValue(v.Str())
+		v.setText(p.Str())
 	case pcommon.ValueTypeInt:
-		return intValue(v.Int())
+		v.setInt(p.Int())
 	case pcommon.ValueTypeDouble:
-		return doubleValue(v.Double())
+		v.setDouble(p.Double())
 	case pcommon.ValueTypeBool:
-		return boolValue(v.Bool())
+		v.setBool(p.Bool())
 	case pcommon.ValueTypeEmpty:
-		return value{}
+		v.kind = absent
 	default:
-		return value{kind: other, tree: v}
+		v.kind, v.tree = other, p
 	}
 }

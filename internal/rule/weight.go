@@ -26,12 +26,11 @@ func scaledInt(w int64, scale float64) (uint64, bool) {
 	return scaled(float64(w), scale)
 }
 
-// weighValue makes a weight of what get finds.
-func weighValue[C any](get func(*C) value, scale float64) func(*C) (uint64, reason) {
-	return func(c *C) (uint64, reason) {
-		v := get(c)
-		var w uint64
-		var ok bool
+// weighValue makes a weight of what l finds; v is its memory.
+func weighValue[C any](l lookup[C], scale float64) func(*C, *value) (uint64, reason) {
+	return func(c *C, v *value) (w uint64, why reason) {
+		l.find(c, v)
+		ok := false
 		switch v.kind {
 		case integer:
 			w, ok = scaledInt(int64(v.bits), scale)
@@ -48,8 +47,8 @@ func weighValue[C any](get func(*C) value, scale float64) func(*C) (uint64, reas
 }
 
 // weighSize makes a weight of a size in bytes.
-func weighSize[C any](size func(*C) int, scale float64) func(*C) (uint64, reason) {
-	return func(c *C) (uint64, reason) {
+func weighSize[C any](size func(*C) int, scale float64) func(*C, *value) (uint64, reason) {
+	return func(c *C, _ *value) (uint64, reason) {
 		w, ok := scaledInt(int64(size(c)), scale)
 		if !ok {
 			return 0, badWeight
