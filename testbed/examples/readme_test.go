@@ -76,12 +76,12 @@ func TestCallsOfTheREADMEAnswerAsItShows(t *testing.T) {
 	}
 }
 
-// sameFields fails where shown has a field that real lacks, down to the first element of each list.
-func sameFields(t *testing.T, path string, shown, real any) {
+// sameFields fails where shown has a field that served lacks, down to the first element of each list.
+func sameFields(t *testing.T, path string, shown, served any) {
 	t.Helper()
 	switch shown := shown.(type) {
 	case map[string]any:
-		fields, ok := real.(map[string]any)
+		fields, ok := served.(map[string]any)
 		if !assert.True(t, ok, "%s is no object", path) {
 			return
 		}
@@ -91,7 +91,7 @@ func sameFields(t *testing.T, path string, shown, real any) {
 			}
 		}
 	case []any:
-		items, ok := real.([]any)
+		items, ok := served.([]any)
 		if assert.True(t, ok, "%s is no list", path) && len(shown) > 0 && len(items) > 0 {
 			sameFields(t, path+"[0]", shown[0], items[0])
 		}
