@@ -69,7 +69,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) int {
 	if isKey {
 		route, found = routeIndex[keyRoute]
 	}
-	if !found || path == keyRoute {
+	if !found {
 		writeProblem(w, r, http.StatusNotFound, "there is no such path; /openapi.yaml lists what there is")
 		return len(routes)
 	}

@@ -3,6 +3,7 @@ package topkexporter
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -27,11 +28,16 @@ const mostNamed = 20
 
 // named lists what is allowed, shortened if it is long.
 func named(names []string) string {
-	switch {
-	case len(names) == 0:
+	if len(names) == 0 {
 		return "none yet"
-	case len(names) > mostNamed:
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed], ", "), len(names)-mostNamed)
 	}
-	return strings.Join(names, ", ")
+	quoted := make([]string, min(len(names), mostNamed))
+	for i := range quoted {
+		quoted[i] = strconv.Quote(names[i])
+	}
+	text := strings.Join(quoted, ", ")
+	if more := len(names) - mostNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }

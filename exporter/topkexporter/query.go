@@ -100,7 +100,7 @@ func (s *selection) chooseList(asked time.Duration) error {
 		asked = r.windows[0]
 		s.window = window.Name(asked)
 	} else if !slices.Contains(r.windows, asked) {
-		return notFound("window: rule %q has no window %s; it has: %s", name, s.window, named(windowNames(r.windows)))
+		return notFound("window: rule %q has no window %s; it has: %s", name, s.window, strings.Join(windowNames(r.windows), ", "))
 	}
 	if s.group.Scope != rule.ScopeGlobal && !r.definition.Grouped() {
 		return notFound("group: rule %q has no group_by, so only its global list exists", name)
