@@ -61,7 +61,7 @@ func (s *Summary) countBatch(keys []string, weights []uint64) error {
 // nearly all miss, that branch is predicted well, and one key after the other is faster.
 func (s *Summary) addBlock(b *block, keys []string, weights []uint64) {
 	for i, key := range keys[:min(blockSize, len(keys))] {
-		k := s.identify(key)
+		k := identify(key, s.shape.Seed)
 		b.place[i], b.id[i] = k.place, k.id
 	}
 	misses := 0

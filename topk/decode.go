@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/zeebo/xxh3"
@@ -165,8 +166,8 @@ func decodeCells[C cell](cells []C, data packed, theta uint64) error {
 	if len(data) == len(cells) { // a byte each
 		for i, v := range data {
 			cells[i] = C(v)
-			most = max(most, uint64(v))
 		}
+		most = uint64(slices.Max(data))
 	} else {
 		for i := range cells {
 			v, ok := data.next()
@@ -239,11 +240,14 @@ type packed []byte
 
 // count is the number of varints, or -1 if the last is cut short.
 func (p packed) count() (n int) {
-	for _, b := range p {
-		n += int(^b >> 7)
-	}
 	if len(p) > 0 && p[len(p)-1] >= 0x80 {
 		return -1
+	}
+	for ; len(p) >= 8; p = p[8:] { // eight bytes at once: the last of each varint is below 0x80
+		n += bits.OnesCount64(^binary.LittleEndian.Uint64(p) & high)
+	}
+	for _, b := range p {
+		n += int(^b >> 7)
 	}
 	return n
 }

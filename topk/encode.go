@@ -136,10 +136,12 @@ func appendCells[C cell](b []byte, cells []C, theta uint64) []byte {
 	b = protowire.AppendTag(b, fieldCells, protowire.BytesType)
 	if theta < 0x80 {
 		b = protowire.AppendVarint(b, uint64(len(cells)))
-		for _, c := range cells {
-			b = append(b, byte(c))
+		b = slices.Grow(b, len(cells))
+		out := b[len(b):][:len(cells)]
+		for i, c := range cells {
+			out[i] = byte(c)
 		}
-		return b
+		return b[:len(b)+len(cells)]
 	}
 	size := 0
 	for _, c := range cells {

@@ -12,7 +12,7 @@ func (s *Summary) Expect(prev *Summary, n int) {
 		return
 	}
 	for _, it := range prev.Top(min(n, s.capacity/maxPinned)).Items {
-		s.residents.pin(insert(&s.residents, s.identify(it.Key), it.Key, 0, 0))
+		s.residents.pin(insert(&s.residents, identify(it.Key, s.shape.Seed), it.Key, 0, 0))
 	}
 }
 

@@ -7,7 +7,7 @@ func floor(s *Summary, keys []string) (sum uint64) {
 	for len(keys) > 0 {
 		n := min(blockSize, len(keys))
 		for i, key := range keys[:n] {
-			k := s.identify(key)
+			k := identify(key, s.shape.Seed)
 			b.place[i&(blockSize-1)], b.id[i&(blockSize-1)] = k.place, k.id
 		}
 		tags, slots := s.residents.tags, s.residents.hot

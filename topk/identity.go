@@ -6,8 +6,9 @@ import "github.com/zeebo/xxh3"
 // tail take them in turn. Id is odd, so that a cleared slot matches no key.
 type identity struct{ place, id uint64 }
 
-func identityOf(h xxh3.Uint128) identity { return identity{h.Lo, h.Hi | 1} }
-
-func (s *Summary) identify(key string) identity {
-	return identityOf(xxh3.HashString128Seed(key, s.shape.Seed))
+// identify is small enough to be inlined where it counts.
+func identify(key string, seed uint64) identity {
+	return identityOf(xxh3.HashString128Seed(key, seed))
 }
+
+func identityOf(h xxh3.Uint128) identity { return identity{h.Lo, h.Hi | 1} }

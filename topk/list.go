@@ -83,7 +83,7 @@ func (l *List) certify() {
 
 // Bounds returns what is known of any key's weight: lower <= true <= upper.
 func (s *Summary) Bounds(key string) (lower, upper uint64) {
-	k := s.identify(key)
+	k := identify(key, s.shape.Seed)
 	if i := s.residents.find(k); i >= 0 {
 		return s.residents.hot[i].lo, s.residents.estimate(i)
 	}

@@ -48,7 +48,7 @@ func (s *Summary) Add(key string, weight uint64) error {
 	}
 	s.total += weight
 	s.records++
-	s.add(s.identify(key), key, weight)
+	s.add(identify(key, s.shape.Seed), key, weight)
 	return nil
 }
 

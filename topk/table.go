@@ -48,9 +48,12 @@ func matches(tags, tag uint64) uint64 {
 
 func lane(marks uint64) uint64 { return uint64(bits.TrailingZeros64(marks) >> 3) }
 
+// room is the most residents in a table of so many groups.
+func room(groups int) int { return groups * lanes * 5 / 8 }
+
 func groupsFor(residents int) int {
 	groups := 2
-	for residents*8 > groups*lanes*5 {
+	for residents > room(groups) {
 		groups *= 2
 	}
 	return groups
@@ -67,7 +70,7 @@ func newTable(residents int) table {
 
 // reserve makes room for this many residents in all.
 func (t *table) reserve(residents int) {
-	if groupsFor(residents) <= len(t.tags) {
+	if residents <= room(len(t.tags)) {
 		return
 	}
 	wide := newTable(residents)
