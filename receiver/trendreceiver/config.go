@@ -1,0 +1,168 @@
+package trendreceiver
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/receiver/otlpreceiver"
+
+	"github.com/otel-topk/collector/internal/window"
+)
+
+// Config of a trend receiver.
+type Config struct {
+	// Protocols that states are taken by, written as those of the otlp receiver. Default: grpc on localhost:7071 and http
+	// on localhost:7072. If any is written, only the written ones are on.
+	Protocols otlpreceiver.Protocols `mapstructure:"protocols"`
+
+	// Clock that windows end at: wall (default), or event, the newest event of each rule, for replaying history.
+	Clock string `mapstructure:"clock"`
+
+	// Windows that lists are made for: multiples of 1m, from 1m to 24h. Default 5m, 1h, 24h; none is refused.
+	Windows []time.Duration `mapstructure:"windows"`
+
+	// PublishInterval is the time between two publications, from 100ms to 1m. Default 5s; 0 is refused.
+	PublishInterval time.Duration `mapstructure:"publish_interval"`
+
+	// Retain is how long after its arrival or the end of its minute a state may still be added, from 1m to 24h. Default
+	// 2h; 0 is refused.
+	Retain time.Duration `mapstructure:"retain"`
+
+	// Keep says how long the parts of windows are kept.
+	Keep KeepConfig `mapstructure:"keep"`
+
+	// PointQueries says which windows answer for keys that are not listed: global (default), all, or off.
+	PointQueries string `mapstructure:"point_queries"`
+
+	// GroupMetrics sends the lists of groups to the metrics pipeline too, not the global ones only. Default false.
+	GroupMetrics bool `mapstructure:"group_metrics"`
+
+	// MaxRules is how many rules are counted, from 1 to 10000; further ones are refused. Default 100; 0 is refused.
+	MaxRules int `mapstructure:"max_rules"`
+
+	// MaxGroups is how many groups of one rule have a list, from 1 to 100000; further ones share the overflow list. Default
+	// 1000; 0 is refused.
+	MaxGroups int `mapstructure:"max_groups"`
+
+	// MaxShards is how many runs of processors may be known at a time, from 1 to 100000; further ones are told to come
+	// again. Default 10000; 0 is refused.
+	MaxShards int `mapstructure:"max_shards"`
+}
+
+// KeepConfig says how long the parts of windows are kept.
+type KeepConfig struct {
+	// Minutes is how long summaries of minutes are kept, in whole minutes from 5m to 24h. A window that reaches further back
+	// starts on a 5-minute edge. Default 2h; 0 is refused.
+	Minutes time.Duration `mapstructure:"minutes"`
+}
+
+const (
+	clockWall  = "wall"
+	clockEvent = "event"
+
+	pointQueriesGlobal = "global"
+	pointQueriesAll    = "all"
+	pointQueriesOff    = "off"
+
+	maxWindow = 24 * time.Hour
+)
+
+var (
+	_ confmap.Unmarshaler = (*Config)(nil)
+	_ component.Config    = (*Config)(nil)
+)
+
+func createDefaultConfig() component.Config {
+	protocols := defaultProtocols()
+	protocols.GRPC.GetOrInsertDefault()
+	protocols.HTTP.GetOrInsertDefault()
+	return &Config{
+		Protocols:       protocols,
+		Clock:           clockWall,
+		Windows:         []time.Duration{5 * time.Minute, time.Hour, 24 * time.Hour},
+		PublishInterval: 5 * time.Second,
+		Retain:          2 * time.Hour,
+		Keep:            KeepConfig{Minutes: 2 * time.Hour},
+		PointQueries:    pointQueriesGlobal,
+		MaxRules:        100,
+		MaxGroups:       1000,
+		MaxShards:       10000,
+	}
+}
+
+// defaultProtocols are those of the otlp receiver on ports of their own, each off until it is asked for.
+func defaultProtocols() otlpreceiver.Protocols {
+	p := otlpreceiver.NewFactory().CreateDefaultConfig().(*otlpreceiver.Config).Protocols
+	grpc, http := *p.GRPC.GetOrInsertDefault(), *p.HTTP.GetOrInsertDefault()
+	grpc.NetAddr.Endpoint = "localhost:7071"
+	http.ServerConfig.NetAddr.Endpoint = "localhost:7072"
+	p.GRPC, p.HTTP = configoptional.Default(grpc), configoptional.Default(http)
+	return p
+}
+
+// Unmarshal turns only the written protocols on where any is written. It is not called for an empty configuration.
+func (c *Config) Unmarshal(conf *confmap.Conf) error {
+	if conf.IsSet("protocols") {
+		c.Protocols = defaultProtocols()
+	}
+	return conf.Unmarshal(c)
+}
+
+// Validate returns all problems, each by its YAML key.
+func (c *Config) Validate() error {
+	var errs []error
+	oneOf := func(key, got string, allowed ...string) {
+		for _, a := range allowed {
+			if got == a {
+				return
+			}
+		}
+		errs = append(errs, fmt.Errorf("%s: %q, allowed are %q", key, got, allowed))
+	}
+	duration := func(key string, got, low, high time.Duration) {
+		if got < low || got > high {
+			errs = append(errs, fmt.Errorf("%s: %v, allowed is %v to %v", key, got, low, high))
+		}
+	}
+	number := func(key string, got, high int) {
+		if got < 1 || got > high {
+			errs = append(errs, fmt.Errorf("%s: %d, allowed is 1 to %d", key, got, high))
+		}
+	}
+
+	oneOf("clock", c.Clock, clockWall, clockEvent)
+	errs = append(errs, c.validateWindows()...)
+	duration("publish_interval", c.PublishInterval, 100*time.Millisecond, time.Minute)
+	duration("retain", c.Retain, time.Minute, 24*time.Hour)
+	duration("keep.minutes", c.Keep.Minutes, 5*time.Minute, 24*time.Hour)
+	if c.Keep.Minutes%window.Bucket != 0 {
+		errs = append(errs, fmt.Errorf("keep.minutes: %v, only whole minutes are allowed", c.Keep.Minutes))
+	}
+	oneOf("point_queries", c.PointQueries, pointQueriesGlobal, pointQueriesAll, pointQueriesOff)
+	number("max_rules", c.MaxRules, 10_000)
+	number("max_groups", c.MaxGroups, 100_000)
+	number("max_shards", c.MaxShards, 100_000)
+	return errors.Join(errs...)
+}
+
+func (c *Config) validateWindows() (errs []error) {
+	if len(c.Windows) == 0 {
+		errs = append(errs, errors.New("windows: empty, at least one is needed"))
+	}
+	first := map[time.Duration]int{}
+	for i, w := range c.Windows {
+		if w < window.Bucket || w > maxWindow || w%window.Bucket != 0 {
+			errs = append(errs, fmt.Errorf("windows[%d]: %v, a multiple of %v from %v to %v is allowed", i, w, window.Bucket, window.Bucket, maxWindow))
+		}
+		if j, ok := first[w]; ok {
+			errs = append(errs, fmt.Errorf("windows[%d]: %v, the same as windows[%d]", i, w, j))
+		} else {
+			first[w] = i
+		}
+	}
+	return errs
+}

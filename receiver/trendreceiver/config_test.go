@@ -1,0 +1,131 @@
+package trendreceiver
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/confmaptest"
+	"go.yaml.in/yaml/v3"
+)
+
+func TestNothingNeedsToBeSet(t *testing.T) {
+	cfg := load(t, nil)
+	require.NoError(t, confmap.Validate(cfg))
+	assert.Equal(t, "localhost:7071", cfg.Protocols.GRPC.Get().NetAddr.Endpoint)
+	assert.Equal(t, "localhost:7072", cfg.Protocols.HTTP.Get().ServerConfig.NetAddr.Endpoint)
+	assert.Equal(t, []time.Duration{5 * time.Minute, time.Hour, 24 * time.Hour}, cfg.Windows)
+}
+
+func TestEveryKeyIsRead(t *testing.T) {
+	conf, err := confmaptest.LoadConf(filepath.Join("testdata", "config.yaml"))
+	require.NoError(t, err)
+	cfg := load(t, conf.ToStringMap())
+	require.NoError(t, confmap.Validate(cfg))
+
+	want := createDefaultConfig().(*Config)
+	want.Protocols = defaultProtocols()
+	want.Protocols.GRPC.GetOrInsertDefault().NetAddr.Endpoint = "0.0.0.0:7071"
+	want.Clock = clockEvent
+	want.Windows = []time.Duration{10 * time.Minute}
+	want.PublishInterval = time.Second
+	want.Retain = time.Hour
+	want.Keep.Minutes = 24 * time.Hour
+	want.PointQueries = pointQueriesAll
+	want.GroupMetrics = true
+	want.MaxRules = 1
+	want.MaxGroups = 2
+	want.MaxShards = 3
+	assert.Equal(t, want, cfg)
+	assert.False(t, cfg.Protocols.HTTP.HasValue(), "only the written protocols are on")
+}
+
+func TestAllProblemsAreToldAtOnceByTheirKeys(t *testing.T) {
+	cfg := load(t, map[string]any{
+		"clock":            "moon",
+		"windows":          []any{"90s", "-5m", "87600h", "0s", "5m", "5m"},
+		"publish_interval": "0s",
+		"retain":           "87600h",
+		"keep":             map[string]any{"minutes": "24h30s"},
+		"point_queries":    "some",
+		"max_rules":        0,
+		"max_groups":       -1,
+		"max_shards":       1_000_000,
+		"protocols":        nil,
+	})
+	err := confmap.Validate(cfg)
+	for _, want := range []string{
+		"protocols: must specify at least one protocol",
+		`clock: "moon", allowed are ["wall" "event"]`,
+		"windows[0]: 1m30s, a multiple of 1m0s from 1m0s to 24h0m0s is allowed",
+		"windows[1]: -5m0s, ",
+		"windows[2]: 87600h0m0s, ",
+		"windows[3]: 0s, ",
+		"windows[5]: 5m0s, the same as windows[4]",
+		"publish_interval: 0s, allowed is 100ms to 1m0s",
+		"retain: 87600h0m0s, allowed is 1m0s to 24h0m0s",
+		"keep.minutes: 24h0m30s, allowed is 5m0s to 24h0m0s",
+		"keep.minutes: 24h0m30s, only whole minutes",
+		`point_queries: "some", allowed are ["global" "all" "off"]`,
+		"max_rules: 0, allowed is 1 to 10000",
+		"max_groups: -1, allowed is 1 to 100000",
+		"max_shards: 1000000, allowed is 1 to 100000",
+	} {
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+func TestNoWindowsAreRefused(t *testing.T) {
+	cfg := load(t, map[string]any{"windows": []any{}})
+	assert.ErrorContains(t, confmap.Validate(cfg), "windows: empty")
+}
+
+func TestAnUnknownKeyIsRefused(t *testing.T) {
+	assert.ErrorContains(t, confmap.NewFromStringMap(map[string]any{"window": "5m"}).Unmarshal(createDefaultConfig()), "window")
+}
+
+func TestEverySnippetOfTheReadmeIsValid(t *testing.T) {
+	readme := read(t, "README.md")
+	snippets := strings.Split(readme, "```yaml\n")[1:]
+	require.Len(t, snippets, 2)
+	for _, s := range snippets {
+		text, _, ok := strings.Cut(s, "```")
+		require.True(t, ok)
+		var doc struct{ Receivers map[string]map[string]any }
+		require.NoError(t, yaml.Unmarshal([]byte(text), &doc))
+		require.Contains(t, doc.Receivers, "trend")
+		require.NoError(t, confmap.Validate(load(t, doc.Receivers["trend"])), text)
+	}
+}
+
+func TestTheReadmeSpeaksOfEveryKey(t *testing.T) {
+	readme := read(t, "README.md")
+	conf := confmap.New()
+	require.NoError(t, conf.Marshal(createDefaultConfig()))
+	for key := range conf.ToStringMap() {
+		if key == "keep" {
+			key = "keep.minutes"
+		}
+		assert.Contains(t, readme, "\n| `"+key+"` |")
+	}
+}
+
+func load(t *testing.T, written map[string]any) *Config {
+	conf := confmap.NewFromStringMap(map[string]any{"trend": written})
+	sub, err := conf.Sub("trend")
+	require.NoError(t, err)
+	cfg := createDefaultConfig()
+	require.NoError(t, sub.Unmarshal(&cfg))
+	return cfg.(*Config)
+}
+
+func read(t *testing.T, path string) string {
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(b)
+}
