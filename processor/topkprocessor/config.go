@@ -147,11 +147,4 @@ func each(err error) []error {
 type Rule rule.Config
 
 // Unmarshal starts each element of the list from the defaults.
-func (r *Rule) Unmarshal(conf *confmap.Conf) error {
-	cfg := rule.NewDefaultConfig()
-	if err := conf.Unmarshal(&cfg); err != nil {
-		return err
-	}
-	*r = Rule(cfg)
-	return nil
-}
+func (r *Rule) Unmarshal(conf *confmap.Conf) error { return (*rule.Config)(r).Unmarshal(conf) }

@@ -22,7 +22,8 @@ type fakeGateway struct {
 	component.StartFunc
 	component.ShutdownFunc
 
-	answer func(r received) error // nil: take all
+	answer func(r received) error          // nil: take all
+	hang   func(ctx context.Context) error // before the answer; nil: not at all
 
 	mu       sync.Mutex
 	requests []received
@@ -47,6 +48,15 @@ func (g *fakeGateway) connect(exporter.Settings, *otlpexporter.Config) (exporter
 	return g, nil
 }
 
+// connectEach gives each gateway of the configuration its own.
+func connectEach(gws ...*fakeGateway) connect {
+	return func(exporter.Settings, *otlpexporter.Config) (exporter.Logs, error) {
+		gw := gws[0]
+		gws = gws[1:]
+		return gw, nil
+	}
+}
+
 func (*fakeGateway) Capabilities() consumer.Capabilities { return consumer.Capabilities{} }
 
 func (g *fakeGateway) ConsumeLogs(ctx context.Context, ld plog.Logs) error {
@@ -62,15 +72,17 @@ func (g *fakeGateway) ConsumeLogs(ctx context.Context, ld plog.Logs) error {
 			r.states = append(r.states, m)
 		}
 	}
+	if g.hang != nil {
+		if err := g.hang(ctx); err != nil {
+			return err
+		}
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.answer != nil {
 		if err := g.answer(r); err != nil {
 			return err
 		}
-	}
-	if err := ctx.Err(); err != nil {
-		return err
 	}
 	g.requests = append(g.requests, r)
 	if g.states == nil {

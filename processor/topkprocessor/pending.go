@@ -1,6 +1,8 @@
 package topkprocessor
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -19,6 +21,7 @@ type final struct {
 	size    int    // of the encoded summary
 	expires int64  // wall clock, Unix nanoseconds
 	waiting int    // gateways that have not answered
+	sending int    // gateways it is in flight to
 }
 
 func (f *final) bytes() int64 { return int64(len(f.packed)+len(f.state.Group.Name)) + finalOverhead }
@@ -53,7 +56,7 @@ type pending struct {
 	queues []queue // by gateway
 }
 
-// queue of one gateway, oldest first. The first inflight of it are being sent and are not dropped for newer ones.
+// queue of one gateway, oldest first. The first inflight of it are being sent.
 type queue struct {
 	finals   []*final
 	inflight int
@@ -81,20 +84,25 @@ func (p *pending) add(f *final) {
 	}
 }
 
-// dropOldest of those not in flight, for all gateways that wait for it.
+// dropOldest that is not in flight to any gateway, for all that wait for it.
 func (p *pending) dropOldest() bool {
 	var oldest *final
 	for i := range p.queues {
-		if f := p.queues[i].next(); f != nil && (oldest == nil || f.id < oldest.id) {
-			oldest = f
+		q := &p.queues[i]
+		for _, f := range q.finals[q.inflight:] {
+			if f.sending == 0 {
+				if oldest == nil || f.id < oldest.id {
+					oldest = f
+				}
+				break
+			}
 		}
 	}
 	if oldest == nil {
 		return false
 	}
 	for i := range p.queues {
-		if q := &p.queues[i]; q.next() == oldest {
-			q.skip()
+		if p.queues[i].remove(oldest.id) {
 			p.done(oldest)
 			p.dropped[i][oldest.ledger][droppedPending].Add(1)
 		}
@@ -113,8 +121,11 @@ func (p *pending) take(gateway, size int) []*final {
 			break
 		}
 	}
+	for _, f := range q.finals[:n] {
+		f.sending++
+	}
 	q.inflight = n
-	return append([]*final(nil), q.finals[:n]...)
+	return slices.Clone(q.finals[:n])
 }
 
 // settle the first n of those in flight, which were answered; the others are no longer in flight.
@@ -122,6 +133,9 @@ func (p *pending) settle(gateway, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	q := &p.queues[gateway]
+	for _, f := range q.finals[:q.inflight] {
+		f.sending--
+	}
 	for range n {
 		p.done(q.pop())
 	}
@@ -133,8 +147,10 @@ func (p *pending) expire(now int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := range p.queues {
-		for f := p.queues[i].next(); f != nil && f.expires <= now; f = p.queues[i].next() {
-			p.queues[i].skip()
+		q := &p.queues[i]
+		for len(q.finals) > q.inflight && q.finals[q.inflight].expires <= now {
+			f := q.finals[q.inflight]
+			q.remove(f.id)
 			p.done(f)
 			p.dropped[i][f.ledger][droppedRetain].Add(1)
 		}
@@ -172,18 +188,14 @@ func (p *pending) count(gateway int) (n int, bytes int64) {
 	return len(p.queues[gateway].finals), p.bytes
 }
 
-// next is the oldest that is not in flight.
-func (q *queue) next() *final {
-	if q.inflight < len(q.finals) {
-		return q.finals[q.inflight]
+// remove the final with this id; those before it move up, for they are few.
+func (q *queue) remove(id uint64) bool {
+	at, found := slices.BinarySearchFunc(q.finals, id, func(f *final, id uint64) int { return cmp.Compare(f.id, id) })
+	if found {
+		copy(q.finals[1:at+1], q.finals[:at])
+		q.pop()
 	}
-	return nil
-}
-
-// skip takes out next; those in flight move up.
-func (q *queue) skip() {
-	copy(q.finals[1:q.inflight+1], q.finals[:q.inflight])
-	q.pop()
+	return found
 }
 
 // pop the first.

@@ -46,15 +46,15 @@ rules:
 // startLogs starts a logs processor of cfg before next, with gw as its gateway.
 func startLogs(t testing.TB, cfg *Config, gw *fakeGateway, next consumer.Logs) processor.Logs {
 	t.Helper()
-	return startLogsWith(t, processortest.NewNopSettings(component.MustNewType("topk")), cfg, gw, next)
+	return startLogsWith(t, processortest.NewNopSettings(component.MustNewType("topk")), cfg, gw.connect, next)
 }
 
-func startLogsWith(t testing.TB, set processor.Settings, cfg *Config, gw *fakeGateway, next consumer.Logs) processor.Logs {
+func startLogsWith(t testing.TB, set processor.Settings, cfg *Config, connect connect, next consumer.Logs) processor.Logs {
 	t.Helper()
 	if next == nil {
 		next = consumertest.NewNop()
 	}
-	p, err := newFactory(gw.connect).CreateLogs(t.Context(), set, cfg, next)
+	p, err := newFactory(connect).CreateLogs(t.Context(), set, cfg, next)
 	require.NoError(t, err)
 	require.NoError(t, p.Start(t.Context(), componenttest.NewNopHost()))
 	return p
