@@ -1,4 +1,3 @@
-// Package rule turns a rule's text into the key, group and weight of a record. It holds the only walk over records.
 package rule
 
 import (

@@ -4,19 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/pdata/plog"
 )
-
-func compiled(t testing.TB, change func(*Config)) *Rule {
-	t.Helper()
-	cfg := NewDefaultConfig()
-	cfg.Name = "test"
-	change(&cfg)
-	r, err := New(cfg, 1, componenttest.NewNopTelemetrySettings())
-	require.NoError(t, err)
-	return r
-}
 
 func TestLogsCountUnderAnAttribute(t *testing.T) {
 	r := compiled(t, func(c *Config) { c.Key = []string{`log.attributes["tenant"]`} })

@@ -2,13 +2,18 @@ package rule
 
 import (
 	"regexp"
-	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// plainPath is a path that needs no OTTL: a context, a field and, for attributes, one key.
-var plainPath = regexp.MustCompile(`^\s*([a-z][a-z0-9_]*)\.([a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)*)(?:\[\s*("(?:\\.|[^\\"])*")\s*\])?\s*$`)
+// plainPath is a path that needs no OTTL: a context, a field and, for attributes, one name. Names with other escapes than
+// those of quote and backslash are left to OTTL, which reads them in its own way.
+var (
+	plainPath = regexp.MustCompile(`^\s*([a-z][a-z0-9_]*)\.([a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)*)(\[\s*"((?:\\["\\]|[^"\\])*)"\s*\])?\s*$`)
+	unescaper = strings.NewReplacer(`\"`, `"`, `\\`, `\`)
+)
 
 // place is where every walk stands besides the record itself.
 type place struct {
@@ -28,20 +33,16 @@ type fields[C any] struct {
 // direct compiles a plain path; ok is false where OTTL has to.
 func direct[C any](contexts map[string]fields[C], path string) (l lookup[C], ok bool) {
 	m := plainPath.FindStringSubmatch(path)
-	if m == nil {
+	if m == nil || !utf8.ValidString(path) {
 		return l, false
 	}
 	f := contexts[m[1]]
-	if m[3] == "" {
-		get, known := f.plain[m[2]]
-		return lookup[C]{level: f.level, get: get}, known
+	if m[3] != "" {
+		in, known := f.maps[m[2]]
+		return lookup[C]{level: f.level, in: in, attribute: unescaper.Replace(m[4])}, known
 	}
-	in, known := f.maps[m[2]]
-	key, err := strconv.Unquote(m[3])
-	if !known || err != nil {
-		return l, false
-	}
-	return lookup[C]{level: f.level, in: in, attribute: key}, true
+	get, known := f.plain[m[2]]
+	return lookup[C]{level: f.level, get: get}, known
 }
 
 // outer are the contexts that every kind of record has.

@@ -51,7 +51,6 @@ func spanFields[C any](l level, span func(*C) ptrace.Span) fields[C] {
 			"name":                     func(c *C, v *value) { v.setText(span(c).Name()) },
 			"kind":                     func(c *C, v *value) { v.setInt(int64(span(c).Kind())) },
 			"kind.string":              func(c *C, v *value) { v.setText(span(c).Kind().String()) },
-			"kind.deprecated_string":   func(c *C, v *value) { v.setText(deprecatedKind(span(c).Kind())) },
 			"status.code":              func(c *C, v *value) { v.setInt(int64(span(c).Status().Code())) },
 			"status.message":           func(c *C, v *value) { v.setText(span(c).Status().Message()) },
 			"trace_id":                 func(c *C, v *value) { v.setTraceID(span(c).TraceID()) },
@@ -68,24 +67,6 @@ func spanFields[C any](l level, span func(*C) ptrace.Span) fields[C] {
 			"dropped_events_count":     func(c *C, v *value) { v.setInt(int64(span(c).DroppedEventsCount())) },
 			"dropped_links_count":      func(c *C, v *value) { v.setInt(int64(span(c).DroppedLinksCount())) },
 		},
-	}
-}
-
-// deprecatedKind is OTTL's span.kind.deprecated_string.
-func deprecatedKind(k ptrace.SpanKind) string {
-	switch k {
-	case ptrace.SpanKindInternal:
-		return "SPAN_KIND_INTERNAL"
-	case ptrace.SpanKindServer:
-		return "SPAN_KIND_SERVER"
-	case ptrace.SpanKindClient:
-		return "SPAN_KIND_CLIENT"
-	case ptrace.SpanKindProducer:
-		return "SPAN_KIND_PRODUCER"
-	case ptrace.SpanKindConsumer:
-		return "SPAN_KIND_CONSUMER"
-	default:
-		return "SPAN_KIND_UNSPECIFIED"
 	}
 }
 
