@@ -60,7 +60,7 @@ func TestMetricsOfAList(t *testing.T) {
 		add("topk_key_info"+labels, 1, fmt.Sprintf(" key=%q", item.key)+byRank)
 	}
 	for name, value := range map[string]float64{
-		"topk_total": 14, "topk_total_upper": 14, "topk_other": 0, "topk_distinct": 2, "topk_theta": 0, "topk_certified": 1,
+		"topk_total_weight": 14, "topk_total_weight_upper": 14, "topk_other": 0, "topk_distinct": 2, "topk_theta": 0, "topk_certified": 1,
 		"topk_partial": 1, "topk_as_of_seconds": float64(noon.Unix()),
 	} {
 		add(name+labels, value, "")
@@ -114,7 +114,7 @@ func TestExposedLowerBoundsAndOtherAreTheTotal(t *testing.T) {
 		switch {
 		case strings.HasPrefix(series, "topk_lower"), strings.HasPrefix(series, "topk_other"):
 			sum += value
-		case strings.HasPrefix(series, "topk_total "):
+		case strings.HasPrefix(series, "topk_total_weight "):
 			total = value
 		}
 	}
