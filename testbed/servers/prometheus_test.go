@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,18 +76,19 @@ func TestPrometheusScrapesTheExporterAndThePipeline(t *testing.T) {
 
 	exporter, pipeline := ports.Address(t, "api"), ports.Address(t, "prometheus")
 	server := startPrometheus(t, exporter, pipeline)
-	for _, target := range []string{exporter, pipeline} {
+	sorted := slices.Sorted(slices.Values(repaired())) // the order of a list of equal weights
+	for target, want := range map[string][]string{exporter: sorted[:10], pipeline: sorted} {
 		query := fmt.Sprintf(`topk_estimate{instance=%q, window="5m"} * on (instance, rule, window, scope, rank) group_right topk_key_info{window="5m"}`, target)
 		var found []map[string]string
 		collector.Await(t, func() bool {
 			found = server.series(t, query)
-			return len(found) == len(names)
-		}, func() string { return fmt.Sprintf("%d of %d keys at %s", len(found), len(names), target) })
+			return len(found) == len(want)
+		}, func() string { return fmt.Sprintf("%d of %d keys at %s", len(found), len(want), target) })
 		var keys []string
 		for _, labels := range found {
 			keys = append(keys, labels["key"])
 		}
-		assert.ElementsMatch(t, repaired(), keys, target)
+		assert.ElementsMatch(t, want, keys, target)
 	}
 }
 
