@@ -36,5 +36,5 @@
 // A composite key is the JSON array of its parts' texts, ["a,b","c"]; only quotes, backslashes and control characters are
 // escaped. Every run of bytes that are no UTF-8 becomes one U+FFFD. A key or group name of more than max_key_bytes ends in
 // 32 hexadecimal digits, the seeded 128-bit xxh3 of the whole, after as much of its beginning as fits; in a composite key
-// each part is cut to an even share.
+// the longest parts are, all to the same length.
 package rule

@@ -49,34 +49,55 @@ func repair(s string) (_ string, repaired bool) {
 func (k *keyText) appendArray(dst []byte, parts []value) (_ []byte, cut, repaired bool) {
 	from := len(dst)
 	dst = append(dst, '[')
+	lengths := make([]int, 0, 8) // without quotes
 	for i := range parts {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
+		before := len(dst)
 		var bad bool
 		dst, bad = appendPart(dst, &parts[i])
+		lengths = append(lengths, len(dst)-before-len(`""`))
 		repaired = repaired || bad
 	}
 	if dst = append(dst, ']'); len(dst)-from <= k.limit || len(parts) == 0 {
 		return dst, false, repaired
 	}
 
-	// Brackets, commas and quotes are taken off first; what is left is shared evenly.
-	share := (k.limit-1-len(parts))/len(parts) - len(`""`)
+	share := fairShare(lengths, k.limit-len(`[]`)-(len(parts)-1)-len(parts)*len(`""`))
 	dst = append(dst[:from], '[')
 	for i := range parts {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		before := len(dst)
-		if dst, _ = appendPart(dst, &parts[i]); len(dst)-before-len(`""`) <= share {
+		if lengths[i] <= share {
+			dst, _ = appendPart(dst, &parts[i])
 			continue
 		}
 		whole, _ := repair(string(appendText(nil, &parts[i])))
-		dst = k.appendCutEscaped(append(dst[:before], '"'), whole, share)
+		dst = k.appendCutEscaped(append(dst, '"'), whole, share)
 		dst = append(dst, '"')
 	}
 	return append(dst, ']'), true, repaired
+}
+
+// fairShare is the length that longer parts are cut to, so that all fit: what short ones leave over is the others'.
+func fairShare(lengths []int, room int) int {
+	share := room / len(lengths)
+	for {
+		left, long := room, 0
+		for _, n := range lengths {
+			if n <= share {
+				left -= n
+			} else {
+				long++
+			}
+		}
+		if long == 0 || left/long <= share {
+			return share
+		}
+		share = left / long
+	}
 }
 
 // appendPart appends one part as a JSON string.

@@ -1,8 +1,6 @@
 package rule
 
 import (
-	"testing"
-
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/pdata/plog"
@@ -10,8 +8,7 @@ import (
 
 const testNow = int64(1_700_000_000_000_000_000)
 
-func compiled(t testing.TB, change func(*Config)) *Rule {
-	t.Helper()
+func compiled(t require.TestingT, change func(*Config)) *Rule {
 	cfg := NewDefaultConfig()
 	cfg.Name = "test"
 	change(&cfg)
