@@ -1,0 +1,241 @@
+package trendreceiver
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
+	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+)
+
+func TestOneConfigurationListensOnceAndPublishesToBothPipelines(t *testing.T) {
+	g := newGateway(t, nil)
+	lists, gauges := newListPipeline(), new(consumertest.MetricsSink)
+	g.logs(lists)
+	g.metrics(gauges)
+	g.start()
+
+	require.NoError(t, g.send(newShard(t, 1).counted(map[string]uint64{"a": 3})))
+	require.NoError(t, g.send(newShard(t, 2).counted(map[string]uint64{"a": 2, "b": 1})))
+	<-lists.came
+	snapshots, _ := lists.take(t)
+	require.Len(t, snapshots, 3, "a list for each window")
+	assert.EqualValues(t, 6, snapshots[0].Total)
+	assert.Equal(t, 2, snapshots[0].Coverage.Reporting)
+	assert.Eventually(t, func() bool { return len(gauges.AllMetrics()) == 1 }, 10*time.Second, time.Millisecond)
+	assert.Len(t, g.observed.logs.FilterMessage("Starting GRPC server").All(), 1)
+}
+
+func TestEitherPipelineAloneIsEnough(t *testing.T) {
+	t.Run("logs", func(t *testing.T) {
+		g := newGateway(t, nil)
+		lists := newListPipeline()
+		g.logs(lists)
+		g.start()
+		require.NoError(t, g.send(newShard(t, 1).counted(map[string]uint64{"a": 3})))
+		<-lists.came
+	})
+	t.Run("metrics", func(t *testing.T) {
+		g := newGateway(t, nil)
+		gauges := new(consumertest.MetricsSink)
+		g.metrics(gauges)
+		g.start()
+		require.NoError(t, g.send(newShard(t, 1).counted(map[string]uint64{"a": 3})))
+		assert.Eventually(t, func() bool { return len(gauges.AllMetrics()) == 1 }, 10*time.Second, time.Millisecond)
+	})
+}
+
+func TestTheSenderIsToldWhetherToComeAgain(t *testing.T) {
+	g := newGateway(t, func(c *Config) { c.MaxShards = 1 })
+	g.logs(newListPipeline())
+	g.start()
+	require.NoError(t, g.send(newShard(t, 1).counted(nil)))
+
+	err := g.send(foreign(plog.NewLogs()))
+	assert.Equal(t, codes.InvalidArgument, status.Code(err))
+	assert.ErrorContains(t, err, "scope: neither")
+	err = g.send(newShard(t, 2).counted(nil))
+	assert.Equal(t, codes.ResourceExhausted, status.Code(err))
+	assert.Len(t, status.Convert(err).Details(), 1)
+
+	assert.Equal(t, http.StatusOK, g.post(newShard(t, 1).counted(nil)).StatusCode)
+	assert.Equal(t, http.StatusBadRequest, g.post(foreign(plog.NewLogs())).StatusCode)
+	full := g.post(newShard(t, 2).counted(nil))
+	assert.Equal(t, http.StatusTooManyRequests, full.StatusCode)
+	assert.Equal(t, "10", full.Header.Get("Retry-After"))
+}
+
+func TestOtherSignalsAreNotAnswered(t *testing.T) {
+	g := newGateway(t, nil)
+	g.logs(newListPipeline())
+	g.start()
+	_, err := ptraceotlp.NewGRPCClient(g.dial()).Export(t.Context(), ptraceotlp.NewExportRequest())
+	assert.Equal(t, codes.Unimplemented, status.Code(err))
+}
+
+func TestNothingListensBeforeEveryPipelineIsReady(t *testing.T) {
+	g := newGateway(t, nil)
+	g.logs(newListPipeline())
+	g.metrics(new(consumertest.MetricsSink))
+	require.NoError(t, g.parts[0].Start(t.Context(), componenttest.NewNopHost()))
+	assert.Empty(t, g.observed.messages())
+	require.NoError(t, g.parts[1].Start(t.Context(), componenttest.NewNopHost()))
+	assert.Contains(t, g.observed.messages(), "Starting GRPC server")
+}
+
+func TestAStartThatFailsHalfWayLeavesNothing(t *testing.T) {
+	taken, err := net.Listen("tcp", "localhost:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	g := newGateway(t, func(c *Config) { c.Protocols.HTTP.Get().ServerConfig.NetAddr.Endpoint = taken.Addr().String() })
+	g.logs(newListPipeline())
+	require.Error(t, g.parts[0].Start(t.Context(), componenttest.NewNopHost()))
+	free, err := net.Listen("tcp", g.endpoint("Starting GRPC server"))
+	require.NoError(t, err, "the other listener was closed")
+	require.NoError(t, free.Close())
+}
+
+func TestWhatCameLastIsPublishedAtTheEnd(t *testing.T) {
+	g := newGateway(t, func(c *Config) { c.PublishInterval = time.Minute })
+	lists := newListPipeline()
+	g.logs(lists)
+	g.start()
+	s := newShard(t, 1)
+	require.NoError(t, g.send(s.counted(map[string]uint64{"a": 3})))
+	<-lists.came
+	require.NoError(t, g.send(s.counted(map[string]uint64{"a": 4})))
+	g.shutdown(t.Context())
+	snapshots, _ := lists.take(t)
+	assert.EqualValues(t, 4, snapshots[len(snapshots)-1].Total)
+}
+
+func TestShutdownDoesNotWaitForABlockedPipeline(t *testing.T) {
+	g := newGateway(t, nil)
+	entered := make(chan struct{}, 10)
+	blocked, err := consumer.NewLogs(func(ctx context.Context, _ plog.Logs) error {
+		entered <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	require.NoError(t, err)
+	g.logs(blocked)
+	g.start()
+	require.NoError(t, g.send(newShard(t, 1).counted(map[string]uint64{"a": 3})))
+	<-entered
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	g.shutdown(ctx)
+}
+
+func TestAConfigurationCanBeStartedAgain(t *testing.T) {
+	g := newGateway(t, nil)
+	for range 2 {
+		lists := newListPipeline()
+		g.parts = nil
+		g.logs(lists)
+		g.start()
+		require.NoError(t, g.send(newShard(t, 1).counted(map[string]uint64{"a": 3})))
+		<-lists.came
+		snapshots, _ := lists.take(t)
+		assert.EqualValues(t, 3, snapshots[0].Total)
+		g.shutdown(t.Context())
+		g.observed.logs.TakeAll()
+	}
+}
+
+// gateway is a receiver as a collector holds it.
+type gateway struct {
+	*testing.T
+	cfg      *Config
+	observed observed
+	parts    []component.Component // by pipeline
+	conn     *grpc.ClientConn
+}
+
+func newGateway(t *testing.T, change func(*Config)) *gateway {
+	cfg := createDefaultConfig().(*Config)
+	cfg.Protocols.GRPC.Get().NetAddr.Endpoint = "localhost:0"
+	cfg.Protocols.HTTP.Get().ServerConfig.NetAddr.Endpoint = "localhost:0"
+	if change != nil {
+		change(cfg)
+	}
+	g := &gateway{T: t, cfg: cfg, observed: observe(t)}
+	t.Cleanup(func() { g.shutdown(context.Background()) })
+	return g
+}
+
+var factory = NewFactory()
+
+func (g *gateway) logs(next consumer.Logs) {
+	r, err := factory.CreateLogs(g.Context(), g.observed.Settings, g.cfg, next)
+	require.NoError(g, err)
+	g.parts = append(g.parts, r)
+}
+
+func (g *gateway) metrics(next consumer.Metrics) {
+	r, err := factory.CreateMetrics(g.Context(), g.observed.Settings, g.cfg, next)
+	require.NoError(g, err)
+	g.parts = append(g.parts, r)
+}
+
+func (g *gateway) start() {
+	for _, p := range g.parts {
+		require.NoError(g, p.Start(g.Context(), componenttest.NewNopHost()))
+	}
+}
+
+func (g *gateway) shutdown(ctx context.Context) {
+	if g.conn != nil {
+		require.NoError(g, g.conn.Close())
+		g.conn = nil
+	}
+	for _, p := range g.parts {
+		require.NoError(g, p.Shutdown(ctx))
+	}
+}
+
+// endpoint is the one that a listener said it has.
+func (g *gateway) endpoint(said string) string {
+	lines := g.observed.logs.FilterMessage(said).All()
+	require.Len(g, lines, 1)
+	return lines[0].ContextMap()["endpoint"].(string)
+}
+
+func (g *gateway) dial() *grpc.ClientConn {
+	if g.conn == nil {
+		conn, err := grpc.NewClient(g.endpoint("Starting GRPC server"), grpc.WithTransportCredentials(insecure.NewCredentials()))
+		require.NoError(g, err)
+		g.conn = conn
+	}
+	return g.conn
+}
+
+func (g *gateway) send(ld plog.Logs) error {
+	_, err := plogotlp.NewGRPCClient(g.dial()).Export(g.Context(), plogotlp.NewExportRequestFromLogs(ld))
+	return err
+}
+
+func (g *gateway) post(ld plog.Logs) *http.Response {
+	body, err := plogotlp.NewExportRequestFromLogs(ld).MarshalProto()
+	require.NoError(g, err)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Post("http://"+g.endpoint("Starting HTTP server")+"/v1/logs", "application/x-protobuf", bytes.NewReader(body))
+	require.NoError(g, err)
+	require.NoError(g, resp.Body.Close())
+	return resp
+}
