@@ -42,14 +42,14 @@ func ZipfBytes(name string, events, keys int, s float64, seed uint64) *Stream {
 // Late is uniform but for 100 heavy keys, which come only after the first third and are 0.005 % to 0.1 % of all: IDs 0 to 99,
 // the heaviest first. It is hostile to a table that has filled up by then.
 func Late(name string, events, keys int, seed uint64) *Stream {
-	r := rand.New(rand.NewPCG(seed, 1))
+	r := rand.NewPCG(seed, 1)
 	ids := make([]uint32, events)
 	for i := range ids {
-		ids[i] = 100 + r.Uint32N(uint32(keys-100))
+		ids[i] = 100 + uint32(r.Uint64()>>32*uint64(keys-100)>>32)
 	}
 	for heavy := range 100 {
 		for range events / 5000 * (104 - heavy) / 20 {
-			ids[events/3+r.IntN(events-events/3)] = uint32(heavy)
+			ids[events/3+int(r.Uint64()%uint64(events-events/3))] = uint32(heavy)
 		}
 	}
 	return fromIDs(name, ids, keys, nil)
