@@ -20,8 +20,8 @@ func scaled(w, scale float64) (_ uint64, ok bool) {
 
 // scaledInt is scaled, exact where scale is 1.
 func scaledInt(w int64, scale float64) (uint64, bool) {
-	if scale == 1 && w >= 0 && w <= MaxWeight {
-		return uint64(w), true
+	if scale == 1 {
+		return uint64(w), w >= 0 && w <= MaxWeight
 	}
 	return scaled(float64(w), scale)
 }
