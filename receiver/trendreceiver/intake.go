@@ -21,6 +21,9 @@ func (t *trend) consume(ctx context.Context, ld plog.Logs) error {
 			refused.add(position, err)
 			continue
 		}
+		if st, ok := m.(*wire.State); ok {
+			st.Summary = nil // it was checked; what is kept is its encoding, which is far smaller
+		}
 		messages = append(messages, m)
 		positions = append(positions, position)
 	}

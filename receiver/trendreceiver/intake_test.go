@@ -1,6 +1,7 @@
 package trendreceiver
 
 import (
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -112,6 +113,27 @@ func TestAReachedLimitIsCountedAndTold(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, map[string]int64{"max_groups": 1}, limits(t, o))
 		assert.Equal(t, []string{"A limit is reached"}, o.messages())
+	})
+}
+
+func TestShardsMaySendAtTheSameTimeAsListsArePublished(t *testing.T) {
+	publishing(t, func(c *Config) { c.PublishInterval = 100 * time.Millisecond }, func(t *testing.T, r *trend, lists *listPipeline, _ observed) {
+		const shards, requests = 8, 25
+		var wg sync.WaitGroup
+		for i := range shards {
+			wg.Go(func() {
+				s := newShard(t, byte(i+1))
+				for n := range uint64(requests) {
+					assert.NoError(t, r.consume(t.Context(), s.counted(map[string]uint64{"a": n + 1})))
+					time.Sleep(10 * time.Millisecond)
+				}
+			})
+		}
+		wg.Wait()
+		time.Sleep(time.Second)
+		snapshots, _ := lists.take(t)
+		assert.EqualValues(t, shards*requests, snapshots[len(snapshots)-1].Total)
+		assert.Equal(t, shards, snapshots[len(snapshots)-1].Coverage.Reporting)
 	})
 }
 
