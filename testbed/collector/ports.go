@@ -27,6 +27,11 @@ func (p *Ports) Address(t testing.TB, name string) string {
 	return address
 }
 
+// Share makes the address called name here the one called theirs of other.
+func (p *Ports) Share(t testing.TB, name string, other *Ports, theirs string) {
+	p.addresses[name] = other.Address(t, theirs)
+}
+
 var placeholder = regexp.MustCompile(`<[a-z0-9_]+>`)
 
 // Expand replaces each <name> in text by the address of that name.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -136,8 +137,10 @@ func (c *Collector) CPU() time.Duration {
 	return c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
 }
 
-// Output is what the process printed so far.
-func (c *Collector) Output() string { return c.output.String() }
+var ownResource = regexp.MustCompile(`\t\{"resource": \{[^}]*\}(, )?`)
+
+// Output is what the process printed so far, without the name and version that every line holds.
+func (c *Collector) Output() string { return ownResource.ReplaceAllString(c.output.String(), "\t{") }
 
 // output keeps what is written and notes when the collector is ready.
 type output struct {

@@ -2,6 +2,7 @@ package collector
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,18 +28,48 @@ func NewSender(t testing.TB, address string) *Sender {
 	return &Sender{conn}
 }
 
-// Logs returns what the receiver says; it must not refuse a part silently.
-func (s *Sender) Logs(ctx context.Context, ld plog.Logs) (plogotlp.ExportPartialSuccess, error) {
+// Logs sends a request; what the receiver refuses is an error, also if it is a part.
+func (s *Sender) Logs(ctx context.Context, ld plog.Logs) error {
 	response, err := plogotlp.NewGRPCClient(s.conn).Export(ctx, plogotlp.NewExportRequestFromLogs(ld))
-	return response.PartialSuccess(), err
+	if err != nil {
+		return err
+	}
+	return partial(response.PartialSuccess().RejectedLogRecords(), response.PartialSuccess().ErrorMessage())
 }
 
-func (s *Sender) Traces(ctx context.Context, td ptrace.Traces) (ptraceotlp.ExportPartialSuccess, error) {
+// Traces is Logs for spans.
+func (s *Sender) Traces(ctx context.Context, td ptrace.Traces) error {
 	response, err := ptraceotlp.NewGRPCClient(s.conn).Export(ctx, ptraceotlp.NewExportRequestFromTraces(td))
-	return response.PartialSuccess(), err
+	if err != nil {
+		return err
+	}
+	return partial(response.PartialSuccess().RejectedSpans(), response.PartialSuccess().ErrorMessage())
 }
 
-func (s *Sender) Metrics(ctx context.Context, md pmetric.Metrics) (pmetricotlp.ExportPartialSuccess, error) {
+// Metrics is Logs for data points.
+func (s *Sender) Metrics(ctx context.Context, md pmetric.Metrics) error {
 	response, err := pmetricotlp.NewGRPCClient(s.conn).Export(ctx, pmetricotlp.NewExportRequestFromMetrics(md))
-	return response.PartialSuccess(), err
+	if err != nil {
+		return err
+	}
+	return partial(response.PartialSuccess().RejectedDataPoints(), response.PartialSuccess().ErrorMessage())
+}
+
+func partial(rejected int64, message string) error {
+	if rejected > 0 {
+		return fmt.Errorf("%d were refused: %s", rejected, message)
+	}
+	return nil
+}
+
+// Methods of the three OTLP services.
+const (
+	LogsMethod    = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
+	TracesMethod  = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+	MetricsMethod = "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
+)
+
+// Raw sends an encoded request to a method.
+func (s *Sender) Raw(ctx context.Context, method string, request []byte) error {
+	return s.conn.Invoke(ctx, method, &request, new([]byte), grpc.ForceCodecV2(rawCodec{}), grpc.WaitForReady(true))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	_ "google.golang.org/grpc/encoding/gzip" // what exporters compress by
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 )
