@@ -5,6 +5,7 @@ import "fmt"
 // Reason says in a word why a record is refused; it is the value of a metric attribute.
 type Reason string
 
+// Reasons.
 const (
 	ReasonForeign   Reason = "foreign"   // no record of this format
 	ReasonVersion   Reason = "version"   // of a format version that is not known here

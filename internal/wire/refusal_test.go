@@ -57,7 +57,8 @@ func TestReadingStopsWhenTheReaderDoes(t *testing.T) {
 	wire.AppendReport(ld, &wire.Report{Epoch: wire.Epoch{1}})
 	wire.AppendReport(ld, &wire.Report{Epoch: wire.Epoch{2}})
 	n := 0
-	for range wire.Messages(ld) {
+	for _, err := range wire.Messages(ld) {
+		require.NoError(t, err)
 		n++
 		break
 	}

@@ -73,11 +73,9 @@ func TestTheSenderIsToldWhetherToComeAgain(t *testing.T) {
 	assert.Equal(t, codes.ResourceExhausted, status.Code(err))
 	assert.Len(t, status.Convert(err).Details(), 1)
 
-	assert.Equal(t, http.StatusOK, g.post(newShard(t, 1).counted(nil)).StatusCode)
-	assert.Equal(t, http.StatusBadRequest, g.post(foreign(plog.NewLogs())).StatusCode)
-	full := g.post(newShard(t, 2).counted(nil))
-	assert.Equal(t, http.StatusTooManyRequests, full.StatusCode)
-	assert.Equal(t, "10", full.Header.Get("Retry-After"))
+	assert.Equal(t, answer{code: http.StatusOK}, g.post(newShard(t, 1).counted(nil)))
+	assert.Equal(t, answer{code: http.StatusBadRequest}, g.post(foreign(plog.NewLogs())))
+	assert.Equal(t, answer{code: http.StatusTooManyRequests, retryAfter: "10"}, g.post(newShard(t, 2).counted(nil)))
 }
 
 func TestOtherSignalsAreNotAnswered(t *testing.T) {
@@ -230,12 +228,18 @@ func (g *gateway) send(ld plog.Logs) error {
 	return err
 }
 
-func (g *gateway) post(ld plog.Logs) *http.Response {
+// answer over HTTP.
+type answer struct {
+	code       int
+	retryAfter string
+}
+
+func (g *gateway) post(ld plog.Logs) answer {
 	body, err := plogotlp.NewExportRequestFromLogs(ld).MarshalProto()
 	require.NoError(g, err)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Post("http://"+g.endpoint("Starting HTTP server")+"/v1/logs", "application/x-protobuf", bytes.NewReader(body))
 	require.NoError(g, err)
 	require.NoError(g, resp.Body.Close())
-	return resp
+	return answer{resp.StatusCode, resp.Header.Get("Retry-After")}
 }
