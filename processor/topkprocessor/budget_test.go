@@ -78,7 +78,7 @@ func BenchmarkBudget(b *testing.B) {
 		{"five rules", ruleList(fiveRules...), 320},
 	} {
 		b.Run(tt.name, func(b *testing.B) {
-			p := startLogs(b, mustParse(b, tt.yaml), &fakeGateway{answer: forget}, nil)
+			p := startLogs(b, mustParse(b, tt.yaml), &fakeGateway{newestOnly: true}, nil)
 			defer stop(b, p)
 			all := zipfLogs(time.Now())
 			run := func(n int) {
@@ -119,9 +119,6 @@ func cpuTime(b *testing.B) int64 {
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
-// forget what was received, so that only the processor's memory and time show.
-func forget(received) error { return nil }
-
 // BenchmarkConsumeLogs in one and in several goroutines.
 func BenchmarkConsumeLogs(b *testing.B) {
 	for _, goroutines := range []int{1, 2, 8} {
@@ -132,7 +129,7 @@ func BenchmarkConsumeLogs(b *testing.B) {
 			{"grouped by record", ruleList(fiveRules[0]) + "    group_by: log.attributes[\"http.route\"]\n"},
 		} {
 			b.Run(fmt.Sprintf("%s/%d", tt.name, goroutines), func(b *testing.B) {
-				p := startLogs(b, mustParse(b, tt.yaml), &fakeGateway{answer: forget}, nil)
+				p := startLogs(b, mustParse(b, tt.yaml), &fakeGateway{newestOnly: true}, nil)
 				defer stop(b, p)
 				all := zipfLogs(time.Now())
 				benchmarkConsume(b, p, all, goroutines)

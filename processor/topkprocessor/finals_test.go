@@ -9,13 +9,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/processor/processortest"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/otel-topk/collector/processor/topkprocessor/internal/metadata"
 )
 
 var errDown = status.Error(codes.Unavailable, "down")
@@ -26,12 +27,10 @@ gateways:
   - endpoint: localhost:2
 `
 
-func topkType() component.Type { return component.MustNewType("topk") }
-
 func TestFinalsGoUntilEachGatewayAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up, flaky := &fakeGateway{}, &fakeGateway{answer: func(received) error { return errDown }}
-		p := startLogsWith(t, processortest.NewNopSettings(topkType()), mustParse(t, twoGateways), connectEach(up, flaky), nil)
+		p := startLogsWith(t, processortest.NewNopSettings(metadata.Type), mustParse(t, twoGateways), connectEach(up, flaky), nil)
 		defer stop(t, p)
 		c := p.(*logs).counter
 		for range 10 {
@@ -57,7 +56,7 @@ func TestFinalsGoUntilEachGatewayAnswered(t *testing.T) {
 		n, bytes = c.pending.count(1)
 		assert.Zero(t, n)
 		assert.Zero(t, bytes)
-		assert.EqualValues(t, 20, flaky.merged("tenants", anyGroup).Total())
+		assert.EqualValues(t, 20, flaky.merged("tenants").Total())
 	})
 }
 
@@ -69,7 +68,7 @@ func TestHangingGatewayDelaysNoOther(t *testing.T) {
 			<-ctx.Done()
 			return status.FromContextError(ctx.Err()).Err()
 		}}
-		p := startLogsWith(t, processortest.NewNopSettings(topkType()), mustParse(t, twoGateways), connectEach(up, hanging), nil)
+		p := startLogsWith(t, processortest.NewNopSettings(metadata.Type), mustParse(t, twoGateways), connectEach(up, hanging), nil)
 		time.Sleep(time.Second)
 		for range 10 {
 			require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(time.Now(), "a")))
@@ -136,7 +135,7 @@ func TestRefusedRequestIsHalvedUntilTheBadStateStandsAlone(t *testing.T) {
 		require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(time.Now(), names...)))
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		assert.EqualValues(t, 40, gw.merged("tenants", anyGroup).Total(), "all others came")
+		assert.EqualValues(t, 40, gw.merged("tenants").Total(), "all others came")
 		assert.EqualValues(t, 1, c.gateways[0].stats.statesRefused[0].Load())
 		assert.False(t, c.gateways[0].stats.down.Load())
 		sent := len(gw.received())

@@ -90,7 +90,7 @@ func TestStatesHoldAgainstExactCountsUnderConcurrency(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"tenants", "bytes by region"} {
-		assert.Equal(t, exact.total(name), gw.merged(name, anyGroup).Total(), name)
+		assert.Equal(t, exact.total(name), gw.merged(name).Total(), name)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestHotKeyUnderConcurrency(t *testing.T) { // K11
 	}
 	wg.Wait()
 	stop(t, p)
-	got := gw.merged("tenants", anyGroup)
+	got := gw.merged("tenants")
 	const all = goroutines * each * perBatch
 	assert.EqualValues(t, all, got.Total())
 	top := got.Top(2)

@@ -18,6 +18,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/processor"
 	"go.opentelemetry.io/collector/processor/processortest"
+
+	"github.com/otel-topk/collector/processor/topkprocessor/internal/metadata"
 )
 
 const everySignal = `
@@ -47,7 +49,7 @@ func TestRecordsPassUntouched(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFactory((&fakeGateway{}).connect)
 			cfg := mustParse(t, everySignal)
-			set := processortest.NewNopSettings(component.MustNewType("topk"))
+			set := processortest.NewNopSettings(metadata.Type)
 			sent := struct {
 				plog.Logs
 				ptrace.Traces
@@ -125,7 +127,7 @@ func TestBatchCountsIfAndOnlyIfTheNextTookIt(t *testing.T) {
 		require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(now, "taken")))
 		stop(t, p)
 
-		got := gw.merged("tenants", anyGroup)
+		got := gw.merged("tenants")
 		require.NotNil(t, got)
 		assert.EqualValues(t, 3, got.Total())
 		_, upper := got.Bounds("refused")
@@ -144,7 +146,7 @@ func TestKeysAreTakenBeforeALaterConsumerEmptiesTheRecords(t *testing.T) {
 		p := startLogs(t, mustParse(t, tenants), gw, next)
 		require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(time.Now(), "a", "b")))
 		stop(t, p)
-		assert.EqualValues(t, 2, gw.merged("tenants", anyGroup).Total())
+		assert.EqualValues(t, 2, gw.merged("tenants").Total())
 	})
 }
 
@@ -167,7 +169,7 @@ func TestPipelinesOfOneConfigurationShareOneCounter(t *testing.T) {
 		gw := &fakeGateway{}
 		f := newFactory(gw.connect)
 		cfg := mustParse(t, tenants)
-		set := processortest.NewNopSettings(component.MustNewType("topk"))
+		set := processortest.NewNopSettings(metadata.Type)
 		var all []processor.Logs
 		for range 3 {
 			p, err := f.CreateLogs(t.Context(), set, cfg, nopLogs(t))
@@ -189,11 +191,11 @@ func TestPipelinesOfOneConfigurationShareOneCounter(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		require.Len(t, gw.received(), 1, "one sender, and it runs until the last has stopped")
-		assert.EqualValues(t, 3, gw.merged("tenants", anyGroup).Total())
+		assert.EqualValues(t, 3, gw.merged("tenants").Total())
 		require.NoError(t, all[1].ConsumeLogs(t.Context(), tenantLogs(time.Now(), "a")))
 		stop(t, all[1])
 		stop(t, all[2])
-		assert.EqualValues(t, 4, gw.merged("tenants", anyGroup).Total())
+		assert.EqualValues(t, 4, gw.merged("tenants").Total())
 		assert.Equal(t, 1, gw.finals())
 
 		again, err := f.CreateLogs(t.Context(), set, cfg, nopLogs(t))
@@ -211,7 +213,7 @@ func nopLogs(t *testing.T) consumer.Logs {
 
 func TestRuleOfASignalThatNoPipelineCarriesIsAStartError(t *testing.T) {
 	f := newFactory((&fakeGateway{}).connect)
-	p, err := f.CreateLogs(t.Context(), processortest.NewNopSettings(component.MustNewType("topk")), mustParse(t, everySignal), nopLogs(t))
+	p, err := f.CreateLogs(t.Context(), processortest.NewNopSettings(metadata.Type), mustParse(t, everySignal), nopLogs(t))
 	require.NoError(t, err)
 	err = p.Start(t.Context(), componenttest.NewNopHost())
 	require.Error(t, err)

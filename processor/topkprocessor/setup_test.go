@@ -14,6 +14,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/processor"
 	"go.opentelemetry.io/collector/processor/processortest"
+
+	"github.com/otel-topk/collector/processor/topkprocessor/internal/metadata"
 )
 
 // parse a configuration of the processor from YAML.
@@ -46,7 +48,7 @@ rules:
 // startLogs starts a logs processor of cfg before next, with gw as its gateway.
 func startLogs(t testing.TB, cfg *Config, gw *fakeGateway, next consumer.Logs) processor.Logs {
 	t.Helper()
-	return startLogsWith(t, processortest.NewNopSettings(component.MustNewType("topk")), cfg, gw.connect, next)
+	return startLogsWith(t, processortest.NewNopSettings(metadata.Type), cfg, gw.connect, next)
 }
 
 func startLogsWith(t testing.TB, set processor.Settings, cfg *Config, connect connect, next consumer.Logs) processor.Logs {

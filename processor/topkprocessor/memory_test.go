@@ -1,0 +1,84 @@
+package topkprocessor
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestMillionDistinctKeysLeaveMemoryFlat(t *testing.T) { // K10
+	gw := &fakeGateway{newestOnly: true}
+	p := startLogs(t, mustParse(t, replay+"emit_interval: 30s\n"), gw, nil)
+	at := time.Now()
+	key := 0
+	consume := func(n int) {
+		names := make([]string, 0, 1000)
+		for range n / 1000 {
+			names = names[:0]
+			for i := range 1000 {
+				if i%100 == 0 {
+					names = append(names, fmt.Sprint("heavy-", i/100))
+					continue
+				}
+				key++
+				names = append(names, fmt.Sprint("once-", key))
+			}
+			require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(at, names...)))
+		}
+	}
+	consume(20_000)
+	p.(*logs).counter.collector.collect()
+	before := liveHeap()
+	consume(1_000_000)
+	p.(*logs).counter.collector.collect()
+	after := liveHeap()
+	assert.LessOrEqual(t, after, before+before/10)
+	assert.LessOrEqual(t, int64(after), p.(*logs).counter.memoryBound())
+	stop(t, p)
+
+	var found []string
+	for _, item := range gw.merged("tenants").Top(10).Items {
+		found = append(found, item.Key)
+	}
+	for i := range 10 {
+		assert.Contains(t, found, fmt.Sprint("heavy-", i))
+	}
+}
+
+func liveHeap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+func TestMemoryBoundFollowsTheConfiguration(t *testing.T) {
+	bound := func(yaml string) int64 {
+		p := startLogs(t, mustParse(t, yaml), &fakeGateway{}, nil)
+		defer stop(t, p)
+		c := p.(*logs).counter
+		return (c.memoryBound() - c.cfg.Pending) * 2 / int64(len(c.stripes)+1)
+	}
+	one := bound(tenants)
+	assert.Greater(t, one, int64(2*5*117<<10))
+	assert.Equal(t, 12*one, bound(byRegion), "ten groups, missing and overflow")
+	assert.Greater(t, bound(tenants+"lateness: 2h\n"), 20*one)
+}
+
+func TestIdleStripesHoldNothing(t *testing.T) {
+	p := startLogs(t, mustParse(t, tenants), &fakeGateway{}, nil)
+	defer stop(t, p)
+	for range 100 {
+		require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(time.Now(), "a")))
+	}
+	for _, b := range p.(*logs).counter.ledgers[0].open() {
+		for i, cell := range b.global.cells {
+			assert.Equal(t, i == 0, cell.summary != nil)
+		}
+	}
+}

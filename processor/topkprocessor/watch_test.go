@@ -1,0 +1,141 @@
+package topkprocessor
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/processor"
+	"go.opentelemetry.io/collector/processor/processortest"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/otel-topk/collector/processor/topkprocessor/internal/metadata"
+)
+
+func observedSettings() (processor.Settings, *observer.ObservedLogs) {
+	core, lines := observer.New(zapcore.DebugLevel)
+	set := processortest.NewNopSettings(metadata.Type)
+	set.Logger = zap.New(core)
+	return set, lines
+}
+
+// warnings as text, fields included.
+func warnings(lines *observer.ObservedLogs) []string {
+	var all []string
+	for _, e := range lines.All() {
+		if e.Level < zapcore.WarnLevel {
+			continue
+		}
+		text := e.Message
+		for key, value := range e.ContextMap() {
+			text += " " + key + "=" + strings.TrimSpace(zap.Any("", value).String)
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+func TestRuleThatMatchesNothingIsNamedOnce(t *testing.T) { // L8
+	synctest.Test(t, func(t *testing.T) {
+		set, lines := observedSettings()
+		p := startLogsWith(t, set, mustParse(t, tenants+"  - name: typo\n    key: ['log.attributes[\"tenannt\"]']\n"), (&fakeGateway{}).connect, nil)
+		for range 20 {
+			require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(time.Now(), "secret-key")))
+			time.Sleep(time.Minute)
+		}
+		stop(t, p)
+		got := warnings(lines)
+		require.Len(t, got, 1)
+		assert.Contains(t, got[0], "matched no record")
+		assert.Contains(t, got[0], "rule=typo")
+	})
+}
+
+func TestIdleRuleIsNotWarnedOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set, lines := observedSettings()
+		p := startLogsWith(t, set, mustParse(t, tenants), (&fakeGateway{}).connect, nil)
+		time.Sleep(time.Hour)
+		stop(t, p)
+		assert.Empty(t, warnings(lines))
+	})
+}
+
+func TestRuleWhoseRecordsAreAllLateLooksLikeHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set, lines := observedSettings()
+		p := startLogsWith(t, set, mustParse(t, tenants), (&fakeGateway{}).connect, nil)
+		for range 20 {
+			require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(time.Now().Add(-24*time.Hour), "a")))
+			time.Sleep(time.Minute)
+		}
+		stop(t, p)
+		got := warnings(lines)
+		require.Len(t, got, 1)
+		assert.Contains(t, got[0], "clock: event")
+		assert.Contains(t, got[0], "rule=tenants")
+	})
+}
+
+func TestReachedMaxGroupsIsNamedOnceWithoutTheGroups(t *testing.T) { // L7
+	synctest.Test(t, func(t *testing.T) {
+		set, lines := observedSettings()
+		p := startLogsWith(t, set, mustParse(t, byRegion), (&fakeGateway{}).connect, nil)
+		for range 10 {
+			require.NoError(t, p.ConsumeLogs(t.Context(), regionLogs(time.Now(), 1, regions(0, 20)...)))
+			time.Sleep(time.Minute)
+		}
+		got := warnings(lines)
+		require.Len(t, got, 1)
+		assert.Contains(t, got[0], "max_groups")
+		assert.Contains(t, got[0], "rule=tenants")
+		assert.NotContains(t, got[0], "r1")
+
+		time.Sleep(time.Hour)
+		require.NoError(t, p.ConsumeLogs(t.Context(), regionLogs(time.Now(), 1, regions(0, 20)...)))
+		time.Sleep(2 * time.Second)
+		stop(t, p)
+		assert.Len(t, warnings(lines), 2, "said again after it was gone for long")
+	})
+}
+
+func TestGatewayIsLoggedOnceDownAndOnceUp(t *testing.T) { // and L9
+	synctest.Test(t, func(t *testing.T) {
+		set, lines := observedSettings()
+		down := true
+		gw := &fakeGateway{answer: func(received) error {
+			if down {
+				return errDown
+			}
+			return nil
+		}}
+		p := startLogsWith(t, set, mustParse(t, tenants), gw.connect, nil)
+		for i := range 60 {
+			if i == 30 {
+				gw.mu.Lock()
+				down = false
+				gw.mu.Unlock()
+			}
+			require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(time.Now(), "secret-key")))
+			time.Sleep(10 * time.Second)
+		}
+		stop(t, p)
+		var messages []string
+		for _, e := range lines.All() {
+			messages = append(messages, e.Message)
+			for _, value := range e.ContextMap() {
+				assert.NotContains(t, fmt.Sprint(value), "secret-key")
+			}
+		}
+		require.Len(t, messages, 3)
+		assert.Equal(t, "Counting", messages[0])
+		assert.Contains(t, messages[1], "does not answer")
+		assert.Contains(t, messages[2], "answers again")
+	})
+}
