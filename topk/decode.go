@@ -32,9 +32,9 @@ func (s *Summary) UnmarshalBinary(data []byte) error {
 
 // encoded is an encoding taken apart, nothing of it copied yet.
 type encoded struct {
-	numbers               [fieldKeys]uint64 // by field
-	keys                  []byte            // from the first key field on
-	size, keyBytes        int               // of the keys
+	numbers               [fieldCheck + 1]uint64 // by field
+	keys                  []byte                 // from the first key field on
+	size, keyBytes        int                    // of the keys
 	lowers, bases, pinned packed
 	cells                 packed
 	registers             []byte
@@ -42,7 +42,7 @@ type encoded struct {
 
 // split takes the fields apart. They stand in order, each at most once but for keys.
 func (e *encoded) split(data []byte) error {
-	last := protowire.Number(0)
+	whole, last := data, protowire.Number(0)
 	for len(data) > 0 {
 		field, kind, n := protowire.ConsumeTag(data)
 		if n < 0 || int(field) >= len(names) {
@@ -71,9 +71,12 @@ func (e *encoded) split(data []byte) error {
 			return fmt.Errorf("%s is cut short", names[field])
 		}
 		data = data[n:]
+		if v := e.numbers[fieldVersion]; v != version { // the first field
+			return fmt.Errorf("version is %d, allowed is %d", v, version)
+		}
 	}
-	if v := e.numbers[fieldVersion]; v != version {
-		return fmt.Errorf("version is %d, allowed is %d", v, version)
+	if last != fieldCheck || e.numbers[fieldCheck] != xxh3.Hash(whole[:len(whole)-checkSize]) {
+		return errors.New("it was cut short or changed: the check does not fit")
 	}
 	return nil
 }

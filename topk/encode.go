@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/zeebo/xxh3"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -24,20 +25,24 @@ const (
 	fieldPinned
 	fieldCells
 	fieldRegisters
+	fieldCheck
 )
 
-const version = 1
+const (
+	version   = 1
+	checkSize = 10 // the last field
+)
 
 var names = [...]string{
 	0: "the start", fieldVersion: "version", fieldSeed: "seed", fieldWidth: "width", fieldDepth: "depth",
 	fieldCapacity: "capacity", fieldRecords: "records", fieldTotal: "total", fieldHidden: "hidden", fieldTheta: "theta",
 	fieldKeys: "keys", fieldLowers: "lowers", fieldBases: "bases", fieldPinned: "pinned", fieldCells: "cells",
-	fieldRegisters: "registers",
+	fieldRegisters: "registers", fieldCheck: "check",
 }
 
 func wireType(field protowire.Number) protowire.Type {
 	switch {
-	case field == fieldSeed:
+	case field == fieldSeed || field == fieldCheck:
 		return protowire.Fixed64Type
 	case field < fieldKeys:
 		return protowire.VarintType
@@ -56,6 +61,7 @@ func (s *Summary) AppendBinary(b []byte) ([]byte, error) {
 	t.sort(order)
 
 	b = slices.Grow(b, s.sizeHint())
+	start := len(b)
 	b = appendNumber(b, fieldVersion, version)
 	if s.shape.Seed != 0 {
 		b = protowire.AppendTag(b, fieldSeed, protowire.Fixed64Type)
@@ -83,20 +89,27 @@ func (s *Summary) AppendBinary(b []byte) ([]byte, error) {
 		}
 		b = appendPacked(b, fieldPinned, len(pinned), func(i int) uint64 { return pinned[i] })
 	}
-	if s.tail == nil {
-		return b, nil
+	if s.tail != nil {
+		if s.tail.narrow != nil {
+			b = appendCells(b, s.tail.narrow, s.theta)
+		} else {
+			b = appendCells(b, s.tail.wide, s.theta)
+		}
+		b = protowire.AppendTag(b, fieldRegisters, protowire.BytesType)
+		b = protowire.AppendBytes(b, s.tail.seen[:])
 	}
-	if s.tail.narrow != nil {
-		b = appendCells(b, s.tail.narrow, s.theta)
-	} else {
-		b = appendCells(b, s.tail.wide, s.theta)
-	}
-	b = protowire.AppendTag(b, fieldRegisters, protowire.BytesType)
-	return protowire.AppendBytes(b, s.tail.seen[:]), nil
+	return appendCheck(b, start), nil
 }
 
 // MarshalBinary is AppendBinary to nothing.
 func (s *Summary) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
+
+// appendCheck ends the encoding that begins at start.
+func appendCheck(b []byte, start int) []byte {
+	check := xxh3.Hash(b[start:])
+	b = protowire.AppendTag(b, fieldCheck, protowire.Fixed64Type)
+	return protowire.AppendFixed64(b, check)
+}
 
 // sizeHint is what the encoding takes, more or less.
 func (s *Summary) sizeHint() int {
