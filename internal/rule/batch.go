@@ -11,7 +11,7 @@ type Batch struct {
 	Groups  []Group  // nil: the rule has no group_by
 	Times   []int64  // event time, Unix nanoseconds
 	Skipped Skipped
-	Err     error // the first failed expression of a rule with error_mode propagate
+	Err     error // an OTTL expression failed, and error_mode is propagate
 
 	weights []uint64 // kept while Weights is nil
 	groups  []Group  // kept while Groups is nil
@@ -34,6 +34,7 @@ func (b *Batch) Reset() {
 		b.groups, b.Groups = b.Groups[:0], nil
 	}
 	b.Skipped, b.Err = Skipped{}, nil
+	b.held.forget()
 }
 
 // Skipped counts what the rule looked at and did not count, each record under one reason, and what it counted but had to change.

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -29,6 +30,9 @@ func (k *kind[C, T]) takes(context string) bool {
 	return ok
 }
 
+// errExpression says nothing of the record: it may be logged.
+var errExpression = errors.New("an OTTL expression failed (error_mode: propagate)")
+
 // compile makes the plan of cfg and keeps it in r. Each problem begins with its YAML key.
 func (k *kind[C, T]) compile(cfg *Config, r *Rule, set component.TelemetrySettings) (problems Problems) {
 	parser, err := k.parser(set, ottl.WithPathContextNames[T](slices.Sorted(maps.Keys(k.contexts))))
@@ -37,7 +41,7 @@ func (k *kind[C, T]) compile(cfg *Config, r *Rule, set component.TelemetrySettin
 	}
 	p := &plan[C]{names: r.definition.keyText(), stand: cfg.Default}
 	if cfg.ErrorMode == ErrorPropagate {
-		p.onFailed = fmt.Errorf("rule %q: an OTTL expression failed (error_mode: propagate)", cfg.Name)
+		p.onFailed = errExpression
 	}
 	compile := func(key, path string) (l lookup[C]) {
 		l, ok := direct(k.contexts, path)

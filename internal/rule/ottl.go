@@ -55,25 +55,9 @@ func (v *value) setAny(found any) {
 		v.setText(f.UTC().Format(time.RFC3339Nano))
 	case time.Duration:
 		v.setInt(int64(f))
-	case pcommon.Map:
-		tree := pcommon.NewValueMap()
-		f.CopyTo(tree.Map())
-		v.setValue(tree)
-	case pcommon.Slice:
-		tree := pcommon.NewValueSlice()
-		f.CopyTo(tree.Slice())
-		v.setValue(tree)
-	case []string:
-		setList(v, f)
-	case []int64:
-		setList(v, f)
-	case []uint64:
-		setList(v, f)
-	case []float64:
-		setList(v, f)
 	default:
 		tree := pcommon.NewValueEmpty()
-		if err := tree.FromRaw(f); err != nil {
+		if !fill(tree, f) {
 			v.kind = failed
 			return
 		}
@@ -81,13 +65,39 @@ func (v *value) setAny(found any) {
 	}
 }
 
-func setList[E any](v *value, items []E) {
-	tree := pcommon.NewValueSlice()
+// fill copies a list, a map or what can be in one.
+func fill(dest pcommon.Value, found any) bool {
+	switch f := found.(type) {
+	case pcommon.Value:
+		f.CopyTo(dest)
+	case pcommon.Map:
+		f.CopyTo(dest.SetEmptyMap())
+	case pcommon.Slice:
+		f.CopyTo(dest.SetEmptySlice())
+	case []any:
+		return fillList(dest, f)
+	case []string:
+		return fillList(dest, f)
+	case []bool:
+		return fillList(dest, f)
+	case []int64:
+		return fillList(dest, f)
+	case []uint64:
+		return fillList(dest, f)
+	case []float64:
+		return fillList(dest, f)
+	default:
+		return dest.FromRaw(f) == nil
+	}
+	return true
+}
+
+func fillList[E any](dest pcommon.Value, items []E) bool {
+	list := dest.SetEmptySlice()
 	for _, item := range items {
-		if err := tree.Slice().AppendEmpty().FromRaw(item); err != nil {
-			v.kind = failed
-			return
+		if !fill(list.AppendEmpty(), item) {
+			return false
 		}
 	}
-	v.setValue(tree)
+	return true
 }

@@ -47,7 +47,7 @@ type plan[C any] struct {
 
 	names    keyText
 	stand    *string // stands for missing parts of the key
-	onFailed error   // what Batch.Err becomes
+	onFailed error   // what Batch.Err becomes; nil: nothing
 }
 
 // reason is why a record is not counted.
@@ -72,6 +72,12 @@ type held struct {
 	whyNot  reason
 	scratch []byte
 	text    arena
+}
+
+// forget lets go of records and keeps the memory.
+func (h *held) forget() {
+	clear(h.parts)
+	h.value, h.key, h.group, h.names = value{}, counted{}, Group{}, counted{}
 }
 
 // begin makes room for n records.

@@ -100,7 +100,7 @@ func TestFailedExpressions(t *testing.T) {
 			require.NoError(t, b.Err)
 
 			b = countLogs(compiled(t, func(c *Config) { row.change(c); c.ErrorMode = ErrorPropagate }), ld)
-			require.EqualError(t, b.Err, `rule "test": an OTTL expression failed (error_mode: propagate)`)
+			require.EqualError(t, b.Err, "an OTTL expression failed (error_mode: propagate)")
 			require.Equal(t, Skipped{Errors: 3}, b.Skipped)
 		})
 	}
