@@ -15,7 +15,7 @@ var signals = []string{SignalLogs, SignalTraces, SignalMetrics}
 
 // recordKind is a kind of any cursor.
 type recordKind interface {
-	describe() (name, signal string)
+	counts() string // the signal
 	takes(context string) bool
 	compile(cfg *Config, r *Rule, set component.TelemetrySettings) Problems
 }
@@ -103,7 +103,7 @@ func (c *Config) bySignal(fit []recordKind, fixed bool, problems Problems) ([]re
 	var chosen []recordKind
 	var names []string
 	for _, k := range fit {
-		_, signal := k.describe()
+		signal := k.counts()
 		if slices.Contains(names, signal) || !fixed && len(c.Signals) > 0 && !slices.Contains(c.Signals, signal) {
 			continue
 		}
@@ -154,8 +154,7 @@ func contextsOf(expression string) []string {
 func (c *Config) definition(shape topk.Shape, chosen []recordKind) Definition {
 	var names []string
 	for _, k := range chosen {
-		_, signal := k.describe()
-		names = append(names, signal)
+		names = append(names, k.counts())
 	}
 	residents := c.Accuracy.Residents
 	if residents == 0 {

@@ -86,6 +86,19 @@ func TestKeysAreBoundedAndUTF8AndTellPartsApart(t *testing.T) {
 	})
 }
 
+// A definition that came over the wire may be of any size.
+func TestKeysOfHostileDefinitions(t *testing.T) {
+	for _, limit := range []int{-1, 0, 1, 31, 33, 50} {
+		for n := range 4 {
+			d := keyed(n, limit)
+			key := d.KeyOf(make([]string, n)...)
+			require.True(t, utf8.ValidString(d.KeyOf(strings.Repeat("é", 50), "", "b")))
+			require.NotNil(t, d.Parts(key))
+		}
+	}
+	require.Equal(t, []string{`[1,"a"]`}, keyed(2, 112).Parts(`[1,"a"]`))
+}
+
 func FuzzKeyOf(f *testing.F) {
 	for _, seed := range []string{"", "a,b", `"`, "\\", "\xff", "\x00", "日本", strings.Repeat("é", 200)} {
 		f.Add(seed, "c", uint16(0), true)

@@ -12,18 +12,18 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// kind is a sort of records that a rule can count. C is the cursor that walks them, T OTTL's context of them.
+// kind is a kind of records that a rule can count. C is the cursor that walks them, T OTTL's context of them.
 type kind[C, T any] struct {
 	name      string // in messages
 	signal    string
 	contexts  map[string]fields[C]
 	transform func(*C) T
-	size      func(*C) int // nil: a record of its own it has no size of
+	size      func(*C) int // of a record as OTLP protobuf; nil: not known
 	parser    func(component.TelemetrySettings, ottl.Option[T]) (ottl.Parser[T], error)
 	keep      func(*Rule, *plan[C])
 }
 
-func (k *kind[C, T]) describe() (name, signal string) { return k.name, k.signal }
+func (k *kind[C, T]) counts() string { return k.signal }
 
 func (k *kind[C, T]) takes(context string) bool {
 	_, ok := k.contexts[context]

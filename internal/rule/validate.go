@@ -21,8 +21,8 @@ const (
 	MaxGroups    = 10_000
 	MinResidents = 16
 
-	minKeyBytes = 64 // of max_key_bytes; a composite key has minPartBytes for each part and 16
-	minPart     = 48
+	minKeyBytes  = 64 // of max_key_bytes
+	minPartBytes = 48 // of max_key_bytes for each part of a composite key, and 16
 )
 
 // Problem is one thing that is wrong with a rule.
@@ -32,9 +32,6 @@ type Problem struct {
 }
 
 func (p Problem) Error() string { return p.Key + ": " + strings.ReplaceAll(p.Err.Error(), "\n", " ") }
-
-// Unwrap is Err.
-func (p Problem) Unwrap() error { return p.Err }
 
 // Problems are all that is wrong with a rule. They make one line, since the collector puts the path of the rule before it.
 type Problems []Problem
@@ -47,7 +44,7 @@ func (p Problems) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// Unwrap makes each of them known to errors.Is and errors.As.
+// Unwrap is what they are one by one.
 func (p Problems) Unwrap() []error {
 	errs := make([]error, len(p))
 	for i := range p {
@@ -137,4 +134,4 @@ func (a *AccuracyConfig) problems(k int) (problems Problems) {
 }
 
 // leastKeyBytes leaves room for a hash in each part.
-func leastKeyBytes(parts int) int { return max(minKeyBytes, minPart*parts+16) }
+func leastKeyBytes(parts int) int { return max(minKeyBytes, minPartBytes*parts+16) }

@@ -83,8 +83,8 @@ func TestValidateNamesWhatIsWrong(t *testing.T) {
 			var problems Problems
 			require.ErrorAs(t, err, &problems)
 			require.Len(t, problems, len(row.want), "%v", err)
-			for i, want := range row.want {
-				require.True(t, strings.HasPrefix(problems[i].Error(), want), "%v begins with %s", problems[i], want)
+			for i, err := range problems.Unwrap() {
+				require.True(t, strings.HasPrefix(err.Error(), row.want[i]), "%v begins with %s", err, row.want[i])
 			}
 			require.NotContains(t, err.Error(), "\n")
 
