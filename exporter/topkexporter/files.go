@@ -12,6 +12,7 @@ var embedded embed.FS
 var files = map[string]*answer{
 	"/":             newFile("page/index.html", "text/html; charset=utf-8"),
 	"/app.js":       newFile("page/app.js", "text/javascript; charset=utf-8"),
+	"/icon.svg":     newFile("page/icon.svg", "image/svg+xml"),
 	"/style.css":    newFile("page/style.css", "text/css; charset=utf-8"),
 	"/openapi.yaml": newFile("openapi.yaml", typeYAML),
 	"/healthz": newJSON(struct {

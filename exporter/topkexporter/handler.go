@@ -11,6 +11,7 @@ var routes = [...]string{
 	"/",
 	"/app.js",
 	"/healthz",
+	"/icon.svg",
 	"/metrics",
 	"/openapi.yaml",
 	"/style.css",

@@ -15,6 +15,7 @@ const wanted = new URLSearchParams(location.search);
 let rules = [];
 let list = null; // the answer that is shown
 let clock = {server: 0, local: 0}; // when it came, by both clocks
+let chosen = false; // whether the address of the page follows what is shown
 let asked = 0; // the newest request; answers to older ones are dropped
 
 const set = (node, text) => { if (node.textContent !== text) node.textContent = text; };
@@ -89,7 +90,7 @@ function showVerdict() {
     set($(id).lastElementChild, rest);
   };
   const unsure = list.items.filter(i => !i.certain).length;
-  if (list.certified) say('certified', true, 'Certified.', 'No other list of this length is right for what was counted, ties aside.');
+  if (list.certified) say('certified', true, 'Certified.', 'These keys are the heaviest of all that was counted, ties aside.');
   else if (unsure) say('certified', false, 'Not certified.', `${plural(unsure, 'key', 'keys')} may belong below the end of the list. The bounds hold.`);
   else say('certified', false, 'Not certified.', 'There may be more keys than the list holds. The bounds hold.');
   if (list.partial) say('partial', false, 'Partial:', list.partial_reasons.map(r => reasons[r] ?? r).join('; ') + '.');
@@ -115,7 +116,7 @@ function showRow(row, item, longest) {
     button.title = item.key;
     const parts = item.parts.length > 1 ? item.parts.map(p => isolated(p, 'part')) : [isolated(item.key)];
     button.firstElementChild.replaceChildren(...parts);
-    button.onclick = () => { $('key').value = item.key; count(); };
+    button.onclick = () => { $('key').value = item.key; count(item.key); };
   }
   const [certain, maybe] = button.lastElementChild.children;
   certain.style.width = `${100 * item.lower / longest}%`;
@@ -132,12 +133,12 @@ function showList() {
   while (body.rows.length < items.length) body.append(newRow());
   items.forEach((item, i) => showRow(body.rows[i], item, items[0].estimate || 1));
   $('empty').hidden = items.length > 0;
-  $('legend').hidden = $('rest').hidden = items.length === 0;
+  $('legend').hidden = $('rest').hidden = $('table').hidden = items.length === 0;
   $('legend-rank').hidden = items.every(i => i.rank_certain);
   for (const name of ['total', 'records', 'distinct', 'theta', 'other']) set($(name), number.format(list[name]));
   set($('other-share'), percent.format(list.total ? list.other / list.total : 0));
   const time = text => text ? text.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC') : '';
-  set($('caption'), list.as_of ? `${time(list.window_start)} to ${time(list.as_of)}` : 'No list was published yet.');
+  set($('span'), list.as_of ? `${time(list.window_start)} to ${time(list.as_of)}` : 'No list was published yet.');
   const query = listQuery();
   query.set('k', $('k').value || '10');
   $('api').href = `v1/trending?${query}`;
@@ -176,10 +177,12 @@ async function refresh() {
     showChoice();
     const query = listQuery();
     if ($('k').value) query.set('k', $('k').value);
+    if (chosen) history.replaceState(null, '', `?${query}`);
     const answer = await ask('v1/trending', query);
     if (mine !== asked) return;
     list = answer.body;
     clock = {server: answer.server, local: Date.now()};
+    document.querySelector('main').classList.remove('waiting');
     $('trouble').hidden = true;
     $('age').classList.remove('lost');
     showVerdict();
@@ -194,9 +197,9 @@ async function refresh() {
   showAge();
 }
 
-async function count() {
+async function count(key) {
   const query = listQuery();
-  query.set('key', $('key').value);
+  query.set('key', key);
   const found = make('p');
   try {
     const {body: c} = await ask('v1/count', query);
@@ -212,16 +215,14 @@ async function count() {
 }
 
 function choose() {
-  const query = listQuery();
-  if ($('k').value) query.set('k', $('k').value);
-  history.replaceState(null, '', `?${query}`);
+  chosen = true;
   $('found').replaceChildren();
   refresh();
 }
 
 $('choice').addEventListener('change', choose);
 $('choice').addEventListener('submit', event => event.preventDefault());
-$('search').addEventListener('submit', event => { event.preventDefault(); count(); });
+$('search').addEventListener('submit', event => { event.preventDefault(); count($('key').value); });
 document.addEventListener('keydown', event => {
   if (event.key === '/' && !/INPUT|SELECT/.test(document.activeElement.tagName) && !event.ctrlKey && !event.metaKey) {
     event.preventDefault();
