@@ -22,12 +22,19 @@ func (b *Board) Accept(s *wire.State, now int64) error {
 	if err != nil {
 		return err
 	}
-	if first := b.span(c, now).first; b.cfg.Event && s.Minute < first {
-		b.stats.TooLate++
-		return fmt.Errorf("%w: minute %d, the windows of rule %q begin with %d", ErrTooLate, s.Minute, s.Rule.Name, first)
-	}
-	if p := b.reported(e, s.Rule.Name, now); p != nil {
+	p := b.reported(e, s.Rule.Name, now)
+	if p != nil {
 		p.fingerprint = c.fingerprint
+	}
+	if b.cfg.Event {
+		first := b.span(c, now).first
+		if p != nil {
+			first = max(first, p.forgotten)
+		}
+		if s.Minute < first {
+			b.stats.TooLate++
+			return fmt.Errorf("%w: minute %d, of this shard and rule %q minutes from %d on are taken", ErrTooLate, s.Minute, s.Rule.Name, first)
+		}
 	}
 	return b.store(c, e, s, now)
 }
@@ -51,8 +58,7 @@ func (b *Board) store(c *counted, e *epoch, s *wire.State, now int64) error {
 	if m != nil {
 		folded := false
 		if at, folded = m.sets[s.Epoch]; folded && at == nil {
-			b.stats.Stale++
-			return nil
+			return b.repeated(m, s, now)
 		}
 	}
 	var st *state
@@ -70,7 +76,7 @@ func (b *Board) store(c *counted, e *epoch, s *wire.State, now int64) error {
 			return fmt.Errorf("board: rule %q: %w", s.Rule.Name, err)
 		}
 	}
-	if err := b.admit(e, int64(len(encoded))); err != nil {
+	if err := b.admit(e, int64(len(encoded)+stateBytes)); err != nil {
 		return err
 	}
 
@@ -86,6 +92,7 @@ func (b *Board) store(c *counted, e *epoch, s *wire.State, now int64) error {
 		st = &state{set: at, group: b.place(c, s.Group)}
 		m.add(st, s.Group)
 		b.stats.LiveStates++
+		b.resize(e, stateBytes)
 	}
 	b.resize(e, len(encoded)-len(st.encoded))
 	if s.Final && !st.final {
@@ -103,6 +110,16 @@ func (b *Board) store(c *counted, e *epoch, s *wire.State, now int64) error {
 		c.overflowed[e.id] = max(c.overflowed[e.id], s.Minute)
 	}
 	b.stats.Accepted++
+	return nil
+}
+
+// repeated is what becomes of a state whose set was folded: before retain it can only be a repeat.
+func (b *Board) repeated(m *minute, s *wire.State, now int64) error {
+	if now >= m.expires {
+		b.stats.TooLate++
+		return fmt.Errorf("%w: minute %d of rule %q was closed %v after its last state", ErrTooLate, s.Minute, s.Rule.Name, b.cfg.Retain)
+	}
+	b.stats.Stale++
 	return nil
 }
 

@@ -13,6 +13,7 @@ package board
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -30,6 +31,10 @@ const (
 	goneAfter   = time.Hour
 	aheadLimit  = time.Hour   // how far ahead of now the minute of a state may be
 	setBack     = time.Minute // how much the wall clock may be set back without a repeat counting twice
+
+	forgottenAfter = 24 * time.Hour // when a shard that is gone is counted no more
+
+	stateBytes = 512 // of a live state, beside its encoding
 
 	defaultMaxLiveBytes = 2 << 30
 	defaultMaxPartBytes = 4 << 30
@@ -65,10 +70,11 @@ type Stats struct {
 	Accepted, Stale, Folded uint64 // states taken, taken without effect, moved into parts
 	TooLate, TooEarly       uint64 // states refused
 	RefusedRules            uint64 // states refused for MaxRules
-	OverflowedGroups        uint64 // states that count in scope overflow for MaxGroups
 	Overloaded              uint64 // states and reports refused for MaxEpochs and MaxLiveBytes
 	GivenUpParts            uint64 // for MaxPartBytes
 	Unmerged                uint64 // summaries left out, as the total would pass 2^63
+
+	OverflowedGroups map[string]uint64 // by rule: states that count in scope overflow for MaxGroups
 }
 
 // Board is made by New.
@@ -83,8 +89,10 @@ type Board struct {
 	folded window.Minute // wall minute of the last fold
 	stats  Stats
 
-	decoded topk.Summary  // the last one that was decoded
-	sum     *topk.Summary // the last one that was summed up
+	codec   codec
+	decoded topk.Summary // the last one
+	sums    scratch      // of one part or list
+	opens   scratch      // of what is live of one group
 }
 
 // New makes an empty board.
@@ -108,6 +116,8 @@ func New(cfg Config) *Board {
 		epochs: map[wire.Epoch]*epoch{},
 		rules:  map[string]*ruled{},
 		folded: -1,
+		codec:  newCodec(),
+		stats:  Stats{OverflowedGroups: map[string]uint64{}},
 	}
 }
 
@@ -115,6 +125,7 @@ func New(cfg Config) *Board {
 func (b *Board) Stats() Stats {
 	s := b.stats
 	s.Rules = b.definitions()
+	s.OverflowedGroups = maps.Clone(s.OverflowedGroups)
 	return s
 }
 

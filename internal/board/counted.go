@@ -46,10 +46,13 @@ type group struct {
 	closed  []closed // by window
 }
 
-// closed is the part of a window that was folded: merged once and kept until the start of the window moves.
+// closed is the part of a window that was folded. It is merged once and kept: a start that moves adds the parts before edge
+// to rest, and only when it passes edge, rest is merged again.
 type closed struct {
 	start window.Minute
-	sum   *topk.Summary // nil: to be merged from parts
+	sum   *topk.Summary // from start on; nil: to be merged
+	edge  window.Minute
+	rest  *topk.Summary // from edge on; nil: to be merged, or not worth it
 }
 
 // recentRule saves the fingerprint of states that came together: they share their definition.
@@ -134,7 +137,7 @@ func (b *Board) place(c *counted, g rule.Group) rule.Group {
 	}
 	if g.Scope == rule.ScopeGroup {
 		if c.named >= b.cfg.MaxGroups {
-			b.stats.OverflowedGroups++
+			b.stats.OverflowedGroups[c.rule.Name]++
 			return b.place(c, overflow)
 		}
 		c.named++

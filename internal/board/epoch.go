@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/otel-topk/collector/internal/window"
 	"github.com/otel-topk/collector/internal/wire"
 )
 
@@ -26,6 +27,7 @@ type reported struct {
 	told        wire.RuleReport // cumulative, the highest of each
 	unplaced    incidents       // not yet attributed to a minute
 	fingerprint string          // of the last state; "": none came
+	forgotten   window.Minute   // with Config.Event, of minutes before it is no longer known what was folded
 }
 
 // Report notes that a shard lives and what did not become part of its states.
@@ -109,8 +111,8 @@ type presence struct {
 	unplaced                incidents
 }
 
-// presences looks at every shard: it lets those go that were silent for too long, and forgets those that were gone for as
-// long as the longest window. An epoch that fell silent before another one of the same shard began was restarted: it is gone.
+// presences looks at every shard: it lets those go that were silent for too long, and forgets those that were gone for a
+// day, or are too many. An epoch that fell silent before another one of the same shard began was restarted: it is gone.
 func (b *Board) presences(now int64) map[string]*presence {
 	restarted := make(map[string]int64, len(b.epochs)) // shard: when its last epoch began
 	for _, e := range b.epochs {
@@ -140,7 +142,7 @@ func (b *Board) presences(now int64) map[string]*presence {
 	}
 	slices.SortFunc(gone, func(a, c *epoch) int { return cmp.Compare(c.last, a.last) })
 	for i, e := range gone {
-		if i >= b.cfg.MaxEpochs || time.Duration(now-e.last) >= b.longest() {
+		if i >= b.cfg.MaxEpochs || time.Duration(now-e.last) >= forgottenAfter {
 			delete(b.epochs, e.id)
 		}
 	}
@@ -162,12 +164,4 @@ func (at *presence) see(e *epoch, p *reported, silence time.Duration) {
 	}
 	at.reporting++
 	at.reportingBy[p.fingerprint]++
-}
-
-// longest is the longest window.
-func (b *Board) longest() time.Duration {
-	if len(b.windows) == 0 {
-		return 0
-	}
-	return b.windows[len(b.windows)-1]
 }

@@ -6,31 +6,23 @@ import (
 
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/window"
-	"github.com/otel-topk/collector/topk"
 )
 
-// part is the merged, closed part of a span, by group, encoded. The one of scope overflow bounds each group that is not in
-// it; of a grouped rule the global one is merged from all without bounds.
-type part map[rule.Group][]byte
-
-// fold moves complete sets, and at retain all that are left, into parts. Then it lets go what no window covers any more.
+// fold moves complete sets into parts, and at retain, or when no window holds their minute any more, all that are left. Then it
+// lets go what no window covers.
 func (b *Board) fold(c *counted, s span, now int64) {
-	var ms []window.Minute
-	for m := range c.minutes {
-		ms = append(ms, m)
-	}
-	slices.Sort(ms)
 	var out []*folding
-	for _, m := range ms {
+	for _, m := range slices.Sorted(maps.Keys(c.minutes)) {
 		at := c.minutes[m]
-		expired := now >= at.expires
-		if m <= s.newest {
-			if taken := at.take(func(s *set) bool { return expired || s.complete() }); taken != nil {
-				out = append(out, &folding{m, taken})
-			}
+		if m > s.newest {
+			break
 		}
-		if now >= at.expires+int64(setBack) {
-			delete(c.minutes, m)
+		over := now >= at.expires || m < s.first
+		if taken := at.take(func(s *set) bool { return over || s.complete() }); taken != nil {
+			out = append(out, &folding{m, taken})
+		}
+		if now >= at.expires+int64(setBack) || b.cfg.Event && m < s.first {
+			b.forgetMinute(c, m)
 		}
 	}
 	b.drop(c, s)
@@ -40,6 +32,18 @@ func (b *Board) fold(c *counted, s span, now int64) {
 		b.release(c, out)
 	}
 	b.forgetGroups(c, s)
+}
+
+// forgetMinute lets go who was folded. Accept refuses what comes now.
+func (b *Board) forgetMinute(c *counted, m window.Minute) {
+	for id := range c.minutes[m].sets {
+		if e := b.epochs[id]; b.cfg.Event && e != nil {
+			if p := e.rules[c.rule.Name]; p != nil {
+				p.forgotten = max(p.forgotten, m+1)
+			}
+		}
+	}
+	delete(c.minutes, m)
 }
 
 // folding is a minute that becomes part of parts.
@@ -94,49 +98,29 @@ func (b *Board) foldPart(c *counted, at window.Part, out []*folding) {
 		if !slices.ContainsFunc(out, func(f *folding) bool { return f.holds(c, g) }) {
 			continue
 		}
-		sum := b.scratch(c.rule.Shape)
+		sum := b.sums.take(c, g)
 		b.addPart(sum, p, g)
 		for _, f := range out {
 			b.addLive(sum, c, f.minute, g)
 		}
-		b.put(p, g, sum)
+		b.write(p, g, sum)
 	}
 }
 
-// addPart adds to sum what p holds of g, or where it holds none, the overflow where records of g may be.
-func (b *Board) addPart(sum *topk.Summary, p part, g rule.Group) {
-	if own, ok := p[g]; ok {
-		b.merge(sum, b.decode(own))
-	} else if over, ok := p[overflow]; ok && g.Scope == rule.ScopeGroup {
-		b.bound(sum, b.decode(over))
-	}
-}
-
-func (b *Board) put(p part, g rule.Group, sum *topk.Summary) {
-	old, known := p[g]
-	encoded, err := sum.AppendBinary(nil)
-	if err != nil {
-		b.stats.Unmerged++
-		return
-	}
-	p[g] = encoded
-	if !known {
-		b.stats.Parts++
-	}
-	b.stats.PartBytes += int64(len(encoded) - len(old))
-}
-
-// foldClosed adds minutes to the sums of windows whose start stays. Others are merged again when they are read.
+// foldClosed adds minutes to what is kept of windows, so that it is still what their parts would give.
 func (b *Board) foldClosed(c *counted, s span, out []*folding) {
 	for g, at := range c.groups {
 		for i := range at.closed {
 			k := &at.closed[i]
-			if k.sum == nil || k.start != s.starts[i] {
-				continue
-			}
 			for _, f := range out {
-				if f.at >= k.start && f.holds(c, g) {
+				if !f.holds(c, g) {
+					continue
+				}
+				if k.sum != nil && k.start == s.starts[i] && f.at >= k.start { // else it is merged again when it is read
 					b.addLive(k.sum, c, f.minute, g)
+				}
+				if k.rest != nil && f.at >= k.edge {
+					b.addLive(k.rest, c, f.minute, g)
 				}
 			}
 		}
@@ -145,11 +129,10 @@ func (b *Board) foldClosed(c *counted, s span, out []*folding) {
 
 // release gives the places of folded states back.
 func (b *Board) release(c *counted, out []*folding) {
-	c.clock++
 	for _, f := range out {
 		for _, s := range f.sets {
 			for _, st := range s.states {
-				b.resize(s.epoch, -len(st.encoded))
+				b.resize(s.epoch, -len(st.encoded)-stateBytes)
 				b.stats.LiveStates--
 				b.stats.Folded++
 			}
@@ -203,7 +186,7 @@ func (b *Board) shrink() {
 		var oldest window.Minute
 		for _, r := range b.rules {
 			for _, c := range r.definitions {
-				for at := range maps.Keys(c.parts) {
+				for at := range c.parts {
 					if of == nil || at.Start < oldest {
 						of, oldest = c, at.Start
 					}

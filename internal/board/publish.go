@@ -76,21 +76,30 @@ type publication struct {
 	counted *counted
 	now     int64
 	span
-	live    []window.Minute
+	minutes []window.Minute // that hold something live
+	open    openSum
 	changed []Published
 	ended   []*wire.Snapshot
+}
+
+// openSum is the sum of all that is live of one group: most windows hold all of it.
+type openSum struct {
+	group rule.Group
+	sum   *topk.Summary // nil: not summed up yet
 }
 
 func (p *publication) publish(at *presence) {
 	r, c := p.rule, p.counted
 	r.attribute(at.unplaced, p.span)
 	r.rounds++
-	p.live = c.liveMinutes(p.first, p.newest)
-	groups := sorted(c.groups)
-	for i, w := range p.board.windows {
-		cover := p.board.cover(r, i, p.span, at)
-		for _, g := range groups {
-			p.list(i, listKey{w, g}, cover)
+	p.minutes = c.liveMinutes(p.first, p.newest)
+	covers := make([]*coverage, len(p.board.windows))
+	for i := range p.board.windows {
+		covers[i] = p.board.cover(r, i, p.span, at)
+	}
+	for _, g := range sorted(c.groups) {
+		for i, w := range p.board.windows {
+			p.list(i, listKey{w, g}, covers[i])
 		}
 	}
 	p.end()
@@ -159,28 +168,72 @@ func (p *publication) snapshot(i int, key listKey, cover *coverage, sum *topk.Su
 	}
 }
 
-// sum of one list: what was folded, which is kept until the window's start moves, and what is live.
+// sum of one list: what was folded and what is live.
 func (p *publication) sum(i int, g rule.Group) *topk.Summary {
 	b, c := p.board, p.counted
-	k := &c.groups[g].closed[i]
-	if k.sum == nil || k.start != p.starts[i] {
-		if k.sum == nil {
-			k.sum = empty(c.rule.Shape, mergedResidents)
-		}
-		k.sum.Reset()
-		k.start = p.starts[i]
-		for _, at := range window.Cover(k.start, p.newest) {
-			b.addPart(k.sum, c.parts[at], g)
-		}
+	sum := b.sums.take(c, g)
+	b.merge(sum, p.closed(i, g))
+	if len(p.minutes) > 0 && p.minutes[0] >= p.starts[i] {
+		b.merge(sum, p.live(g))
+		return sum
 	}
-	sum := b.scratch(c.rule.Shape)
-	b.merge(sum, k.sum)
-	for _, m := range p.live {
-		if m >= k.start {
+	for _, m := range p.minutes {
+		if m >= p.starts[i] {
 			b.addLive(sum, c, c.minutes[m], g)
 		}
 	}
 	return sum
+}
+
+func (p *publication) live(g rule.Group) *topk.Summary {
+	b, c := p.board, p.counted
+	if p.open.sum == nil || p.open.group != g {
+		p.open = openSum{g, b.opens.take(c, g)}
+		for _, m := range p.minutes {
+			b.addLive(p.open.sum, c, c.minutes[m], g)
+		}
+	}
+	return p.open.sum
+}
+
+// closed is what was folded of a window.
+func (p *publication) closed(i int, g rule.Group) *topk.Summary {
+	c, start := p.counted, p.starts[i]
+	k := &c.groups[g].closed[i]
+	if k.sum != nil && k.start == start {
+		return k.sum
+	}
+	k.start, k.sum = start, c.renew(k.sum, g)
+	edge := p.board.edge(p.board.windows[i], start)
+	if edge == start {
+		p.addParts(k.sum, g, start, p.newest)
+		return k.sum
+	}
+	if k.rest == nil || k.edge != edge {
+		k.edge, k.rest = edge, c.renew(k.rest, g)
+		p.addParts(k.rest, g, edge, p.newest)
+	}
+	p.board.merge(k.sum, k.rest)
+	p.addParts(k.sum, g, start, edge-1)
+	return k.sum
+}
+
+func (p *publication) addParts(sum *topk.Summary, g rule.Group, first, last window.Minute) {
+	for _, at := range window.Cover(first, last) {
+		p.board.addPart(sum, p.counted.parts[at], g)
+	}
+}
+
+// edge is where the part of a window begins that is kept when its start moves: at the next larger part, if that leaves most.
+func (b *Board) edge(w time.Duration, start window.Minute) window.Minute {
+	size := window.FiveMinutes
+	if w > b.keep.Minutes {
+		size = window.OneHour
+	}
+	if w < 4*time.Duration(size)*window.Bucket {
+		return start
+	}
+	return window.PartOf(start+window.Minute(size)-1, size).Start
 }
 
 // end ends the lists that are no more.
@@ -199,7 +252,7 @@ func (p *publication) end() {
 // last is the empty list that ends one.
 func (p *publication) last(key listKey) *wire.Snapshot {
 	i := slices.Index(p.board.windows, key.window)
-	return p.snapshot(i, key, &p.rule.coverages[i], p.board.scratch(p.counted.rule.Shape))
+	return p.snapshot(i, key, &p.rule.coverages[i], p.board.sums.take(p.counted, key.group))
 }
 
 // forget lets go definitions that no shard counts and no window holds.
@@ -218,7 +271,9 @@ func (p *publication) forget(name string, at *presence) {
 	}
 	if len(r.definitions) == 0 {
 		r.rounds++
+		p.changed = nil
 		p.end()
 		delete(b.rules, name)
+		delete(b.stats.OverflowedGroups, name)
 	}
 }

@@ -9,7 +9,20 @@ import (
 	"github.com/otel-topk/collector/topk"
 )
 
-// empty makes a summary to merge into.
+// residents of the merged summaries of g. The global list, and the only one of a rule without groups, keeps most; for the
+// many others what a shard keeps is as good where it counts (docs/decisions), in a fifth of the room.
+func (c *counted) residents(g rule.Group) int {
+	if g == global {
+		return mergedResidents
+	}
+	return min(c.rule.Residents, mergedResidents)
+}
+
+// empty makes a summary of g to merge into.
+func (c *counted) empty(g rule.Group) *topk.Summary {
+	return empty(c.rule.Shape, c.residents(g))
+}
+
 func empty(shape topk.Shape, residents int) *topk.Summary {
 	s, err := topk.New(residents, shape)
 	if err != nil {
@@ -18,13 +31,22 @@ func empty(shape topk.Shape, residents int) *topk.Summary {
 	return s
 }
 
-// scratch is an empty summary that is good until the next call.
-func (b *Board) scratch(shape topk.Shape) *topk.Summary {
-	if b.sum == nil || b.sum.Shape() != shape {
-		b.sum = empty(shape, mergedResidents)
+// renew makes s an empty summary of g, in its old room if it has the right shape.
+func (c *counted) renew(s *topk.Summary, g rule.Group) *topk.Summary {
+	if s == nil || s.Shape() != c.rule.Shape || s.Capacity() != c.residents(g) {
+		return c.empty(g)
 	}
-	b.sum.Reset()
-	return b.sum
+	s.Reset()
+	return s
+}
+
+// scratch is one summary that is used again and again.
+type scratch struct{ sum *topk.Summary }
+
+// take makes an empty summary of g, good until the next take.
+func (s *scratch) take(c *counted, g rule.Group) *topk.Summary {
+	s.sum = c.renew(s.sum, g)
+	return s.sum
 }
 
 // decode is good until the next call.
@@ -59,7 +81,7 @@ func (b *Board) live(c *counted, m *minute, g rule.Group) *topk.Summary {
 		return nil
 	}
 	if !at.fresh {
-		at.reset(c.rule.Shape)
+		at.reset(c, g)
 		for _, st := range at.states {
 			b.merge(at.sum, b.decode(st.encoded))
 		}
@@ -72,7 +94,7 @@ func (b *Board) liveGlobal(c *counted, m *minute) *topk.Summary {
 		return nil
 	}
 	if !m.all.fresh {
-		m.all.reset(c.rule.Shape)
+		m.all.reset(c, global)
 		for _, g := range sorted(m.cells) {
 			b.merge(m.all.sum, b.live(c, m, g))
 		}
@@ -80,13 +102,8 @@ func (b *Board) liveGlobal(c *counted, m *minute) *topk.Summary {
 	return m.all.sum
 }
 
-func (at *cell) reset(shape topk.Shape) {
-	at.fresh = true
-	if at.sum == nil {
-		at.sum = empty(shape, mergedResidents)
-		return
-	}
-	at.sum.Reset()
+func (at *cell) reset(c *counted, g rule.Group) {
+	at.sum, at.fresh = c.renew(at.sum, g), true
 }
 
 // addLive adds to sum what m holds of g, and the overflow where records of g may be.
@@ -125,7 +142,7 @@ func (b *Board) bounded(c *counted, m *minute, g rule.Group) *topk.Summary {
 
 func (b *Board) overflowOf(c *counted, s *set) *topk.Summary {
 	if s.overflow == nil {
-		s.overflow = empty(c.rule.Shape, mergedResidents)
+		s.overflow = c.empty(overflow)
 		for _, g := range sorted(s.states) {
 			if st := s.states[g]; st.group == overflow {
 				b.merge(s.overflow, b.decode(st.encoded))
