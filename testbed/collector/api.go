@@ -2,6 +2,7 @@ package collector
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -61,19 +62,31 @@ func encode(query []string) string {
 	return values.Encode()
 }
 
-// AwaitTotal asks for a list until it holds this total weight, and returns it. The query is pairs of names and values.
+// Find asks for a list, and returns nil where the API knows no such rule, window or group, or has nothing to say of it yet.
+func (c *Collector) Find(t testing.TB, query ...string) *oracle.List {
+	t.Helper()
+	path := "/v1/trending?" + encode(query)
+	status, body := c.Get(t, path)
+	if status == http.StatusNotFound {
+		return nil
+	}
+	list := new(oracle.List)
+	require.Equal(t, http.StatusOK, status, "%s: %s", path, body)
+	require.NoError(t, json.Unmarshal([]byte(body), list), body)
+	if list.AsOf == nil {
+		return nil
+	}
+	return list
+}
+
+// AwaitTotal asks for a list until it holds this total weight, and returns it.
 func (c *Collector) AwaitTotal(t testing.TB, total uint64, query ...string) *oracle.List {
 	t.Helper()
 	var list *oracle.List
 	Await(t, func() bool {
-		// Before the first publication the rule may be unknown, which is an error 404.
-		status, body := c.Get(t, "/v1/trending?"+encode(query))
-		list = new(oracle.List)
-		if status == http.StatusOK {
-			require.NoError(t, json.Unmarshal([]byte(body), list), body)
-		}
-		return status == http.StatusOK && list.AsOf != nil && list.Total == total
-	}, func() string { return "a list of " + encode(query) + " with another total than wanted" })
+		list = c.Find(t, query...)
+		return list != nil && list.Total == total
+	}, func() string { return fmt.Sprintf("no list of %s with a total of %d: %+v", encode(query), total, list) })
 	return list
 }
 

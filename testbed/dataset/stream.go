@@ -17,7 +17,7 @@ type Key struct {
 	Paths []string // as a rule has it; several for a composite key, whose parts exact.json joins with "|"
 
 	// NearlyUniform: the ten most frequent texts have about 1 % of the records, and the next hundreds as many each. A
-	// list in fixed memory may miss some of them.
+	// list in fixed memory may order them otherwise or miss some, which its certificates say.
 	NearlyUniform bool
 }
 

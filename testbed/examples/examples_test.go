@@ -27,7 +27,7 @@ func newGenerator(t *testing.T) *generator.Generator {
 func stream(t *testing.T, to *collector.Sender, gen *generator.Generator, n int) {
 	t.Helper()
 	for range n {
-		_, err := to.Logs(t.Context(), gen.Logs(perRequest, time.Now(), nil))
+		err := to.Logs(t.Context(), gen.Logs(perRequest, time.Now(), nil))
 		require.NoError(t, err)
 	}
 }
@@ -62,7 +62,7 @@ func TestFleetOfThreeAgentsAnswersAtTheGateway(t *testing.T) {
 		collector.Start(t, examples.Load(t, "examples/fleet/agent.yaml"), agent)
 		sender := collector.NewSender(t, agent.Address(t, "otlp"))
 		stream(t, sender, gen, 2)
-		_, err := sender.Traces(t.Context(), gen.Traces(perRequest, time.Now(), nil))
+		err := sender.Traces(t.Context(), gen.Traces(perRequest, time.Now(), nil))
 		require.NoError(t, err)
 	}
 

@@ -40,6 +40,6 @@ func send(t *testing.T, ports *collector.Ports, tenants ...string) {
 		record.SetTimestamp(pcommon.NewTimestampFromTime(time.Now()))
 		record.Attributes().PutStr("tenant.id", name)
 	}
-	_, err := collector.NewSender(t, ports.Address(t, "otlp")).Logs(t.Context(), ld)
+	err := collector.NewSender(t, ports.Address(t, "otlp")).Logs(t.Context(), ld)
 	require.NoError(t, err)
 }

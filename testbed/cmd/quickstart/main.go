@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -135,7 +137,7 @@ func free(addr string) error {
 	return listener.Close()
 }
 
-// await asks for the list until it is full: ten items, or without a stream any answer.
+// await asks for the list until it is full: ten items, or without a stream any answer of a collector that is ready.
 func await(ctx context.Context, collector *process, opts options) (*list, error) {
 	ctx, cancel := context.WithTimeout(ctx, opts.patience)
 	defer cancel()
@@ -146,8 +148,10 @@ func await(ctx context.Context, collector *process, opts options) (*list, error)
 		switch {
 		case err != nil:
 			last = err
-		case opts.loadgen == "" || len(l.Items) == 10:
+		case opts.loadgen != "" && len(l.Items) == 10, opts.loadgen == "" && ready(opts.log):
 			return l, nil
+		case opts.loadgen == "":
+			last = errors.New("the collector is not ready")
 		default:
 			last = fmt.Errorf("the list has %d of 10 items", len(l.Items))
 		}
@@ -161,18 +165,24 @@ func await(ctx context.Context, collector *process, opts options) (*list, error)
 	}
 }
 
+// ready says whether all parts of the collector have started: it serves lists before it receives.
+func ready(log string) bool {
+	text, err := os.ReadFile(log)
+	return err == nil && bytes.Contains(text, []byte("Everything is ready."))
+}
+
+var inUse = regexp.MustCompile(`listen \w+ \S+ bind: address already in use`)
+
 // explain adds to err what the log says of its cause.
 func explain(err error, log string) error {
 	text, readErr := os.ReadFile(log)
 	if readErr != nil {
 		return err
 	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	for _, line := range lines {
-		if strings.Contains(line, "address already in use") {
-			return fmt.Errorf("%w; a port it needs is in use: %s", err, line)
-		}
+	if busy := inUse.Find(text); busy != nil {
+		return fmt.Errorf("%w; a port it needs is in use: %s", err, busy)
 	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return fmt.Errorf("%w; the end of %s:\n%s", err, log, strings.Join(lines[max(0, len(lines)-5):], "\n"))
 }
 
