@@ -132,7 +132,8 @@ func drawPoint(t *rapid.T, p interface {
 	SetTimestamp(pcommon.Timestamp)
 	SetStartTimestamp(pcommon.Timestamp)
 	SetFlags(pmetric.DataPointFlags)
-}) {
+},
+) {
 	fillMap(t, p.Attributes(), 2, attributeNames)
 	p.SetTimestamp(drawTime().Draw(t, "time"))
 	p.SetStartTimestamp(drawTime().Draw(t, "start"))

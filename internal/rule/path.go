@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// plainPath is a path that needs no OTTL: a context, a field and, for attributes, one name. Names with other escapes than
+// A plain path needs no OTTL: a context, a field and, for attributes, one name. Names with other escapes than
 // those of quote and backslash are left to OTTL, which reads them in its own way.
 var (
 	plainPath = regexp.MustCompile(`^\s*([a-z][a-z0-9_]*)\.([a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)*)(\[\s*"((?:\\["\\]|[^"\\])*)"\s*\])?\s*$`)
@@ -47,25 +47,27 @@ func direct[C any](contexts map[string]fields[C], path string) (l lookup[C], ok 
 
 // outer are the contexts that every kind of record has.
 func outer[C any](at func(*C) *place) (resource, scope fields[C]) {
-	return fields[C]{
-			level: perResource,
-			maps: map[string]func(*C) pcommon.Map{
-				"attributes": func(c *C) pcommon.Map { return at(c).resource.Attributes() },
-			},
-			plain: map[string]func(*C, *value){
-				"dropped_attributes_count": func(c *C, v *value) { v.setInt(int64(at(c).resource.DroppedAttributesCount())) },
-				"schema_url":               func(c *C, v *value) { v.setText(at(c).resourceSchema) },
-			},
-		}, fields[C]{
-			level: perScope,
-			maps: map[string]func(*C) pcommon.Map{
-				"attributes": func(c *C) pcommon.Map { return at(c).scope.Attributes() },
-			},
-			plain: map[string]func(*C, *value){
-				"name":                     func(c *C, v *value) { v.setText(at(c).scope.Name()) },
-				"version":                  func(c *C, v *value) { v.setText(at(c).scope.Version()) },
-				"dropped_attributes_count": func(c *C, v *value) { v.setInt(int64(at(c).scope.DroppedAttributesCount())) },
-				"schema_url":               func(c *C, v *value) { v.setText(at(c).scopeSchema) },
-			},
-		}
+	resource = fields[C]{
+		level: perResource,
+		maps: map[string]func(*C) pcommon.Map{
+			"attributes": func(c *C) pcommon.Map { return at(c).resource.Attributes() },
+		},
+		plain: map[string]func(*C, *value){
+			"dropped_attributes_count": func(c *C, v *value) { v.setInt(int64(at(c).resource.DroppedAttributesCount())) },
+			"schema_url":               func(c *C, v *value) { v.setText(at(c).resourceSchema) },
+		},
+	}
+	scope = fields[C]{
+		level: perScope,
+		maps: map[string]func(*C) pcommon.Map{
+			"attributes": func(c *C) pcommon.Map { return at(c).scope.Attributes() },
+		},
+		plain: map[string]func(*C, *value){
+			"name":                     func(c *C, v *value) { v.setText(at(c).scope.Name()) },
+			"version":                  func(c *C, v *value) { v.setText(at(c).scope.Version()) },
+			"dropped_attributes_count": func(c *C, v *value) { v.setInt(int64(at(c).scope.DroppedAttributesCount())) },
+			"schema_url":               func(c *C, v *value) { v.setText(at(c).scopeSchema) },
+		},
+	}
+	return resource, scope
 }

@@ -5,6 +5,7 @@ import "fmt"
 // Scope says what a list covers.
 type Scope uint8
 
+// What lists cover.
 const (
 	ScopeGlobal   Scope = iota // all records of the rule
 	ScopeGroup                 // the records of one group
