@@ -41,6 +41,7 @@ var malformedPublications = []malformed{
 	{"a key that is not UTF-8", badItem(0, func(m pcommon.Map) { m.PutStr("key", "private\xff") }), wire.ReasonInvalid, "body.items[0].key: not UTF-8"},
 	{"a long key", badItem(0, func(m pcommon.Map) { m.PutStr("key", long(257)) }), wire.ReasonTooLarge, "body.items.key"},
 	{"a lower bound above the estimate", badItem(1, func(m pcommon.Map) { m.PutInt("lower", 1000) }), wire.ReasonInvalid, "body.items[1].lower"},
+	{"lower bounds above the total", badSnapshot(func(_, b pcommon.Map) { b.PutInt("total", 21) }), wire.ReasonInvalid, "body.items[1].lower: with those before it"},
 	{"items out of order", badItem(1, func(m pcommon.Map) { m.PutInt("estimate", 1000) }), wire.ReasonInvalid, "body.items[1]: out of order"},
 	{"an item twice", badItem(1, func(m pcommon.Map) { m.PutStr("key", "key-19"); m.PutInt("estimate", 20) }), wire.ReasonInvalid, "body.items[1]: out of order"},
 	{"more items than k", badSnapshot(func(_, b pcommon.Map) { b.PutInt("k", 9) }), wire.ReasonInvalid, "body.items: 10"},

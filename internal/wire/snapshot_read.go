@@ -59,11 +59,11 @@ func decodeSnapshot(lr plog.LogRecord) (*Snapshot, error) {
 }
 
 func (s *Snapshot) check(list topk.List) error {
-	if err := CheckDefinition(s.Rule); err != nil {
+	if err := checkDefinition(s.Rule); err != nil {
 		return err
 	}
 	for _, c := range s.Conflicts {
-		if err := CheckDefinition(c.Rule); err != nil {
+		if err := checkDefinition(c.Rule); err != nil {
 			return err
 		}
 	}
@@ -79,16 +79,20 @@ func (s *Snapshot) check(list topk.List) error {
 	if len(list.Items) > list.K {
 		return outside("body.items", len(list.Items), 0, list.K)
 	}
+	left := s.Total
 	for i, it := range list.Items {
 		switch {
 		case it.Lower > it.Estimate:
 			return refuse(ReasonInvalid, "body.items[%d].lower: above its estimate", i)
+		case it.Lower > left:
+			return refuse(ReasonInvalid, "body.items[%d].lower: with those before it above body.total", i)
 		case len(it.Key) > s.Rule.MaxKeyBytes:
 			return tooLarge("body.items.key", len(it.Key), s.Rule.MaxKeyBytes)
 		case i == 0:
 		case it.Estimate > list.Items[i-1].Estimate, it.Estimate == list.Items[i-1].Estimate && it.Key <= list.Items[i-1].Key:
 			return refuse(ReasonInvalid, "body.items[%d]: out of order", i)
 		}
+		left -= it.Lower
 	}
 	if n := len(list.Items); n == list.K && list.Next > list.Items[n-1].Estimate || n < list.K && list.Next > 0 {
 		return refuse(ReasonInvalid, "body.next: above the last item, or after a short list")
