@@ -16,10 +16,10 @@ import (
 type definitions map[string]*rule.Definition
 
 func encodeDefinition(d *rule.Definition) ([]byte, error) {
-	if err := CheckDefinition(d); err != nil {
+	if err := checkDefinition(d); err != nil {
 		return nil, err
 	}
-	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(&wirepb.Definition{
+	b, err := proto.Marshal(&wirepb.Definition{
 		Name:        d.Name,
 		Signals:     d.Signals,
 		Key:         d.Key,
@@ -74,15 +74,20 @@ func (known definitions) decode(b []byte) (*rule.Definition, error) {
 		Residents:   int(m.Residents),
 		Shape:       topk.Shape{Width: int(m.Width), Depth: int(m.Depth), Seed: m.Seed},
 	}
-	if err := CheckDefinition(d); err != nil {
+	if err := checkDefinition(d); err != nil {
 		return nil, err
 	}
 	known[string(b)] = d
 	return d, nil
 }
 
-// CheckDefinition says why d may not travel. A processor asks at its start.
+// CheckDefinition says why states with d may not travel. A processor asks at its start.
 func CheckDefinition(d *rule.Definition) error {
+	_, err := encodeDefinition(d)
+	return err
+}
+
+func checkDefinition(d *rule.Definition) error {
 	switch {
 	case d.Name == "" || !utf8.ValidString(d.Name):
 		return refuse(ReasonInvalid, "definition.name: empty or not UTF-8")

@@ -64,5 +64,5 @@ func golden(t *testing.T, name string, got []byte) {
 		assert.Equal(t, string(want), string(got))
 		return
 	}
-	assert.Equal(t, want, got)
+	assert.True(t, bytes.Equal(want, got), "%s: %d bytes differ from %d", path, len(got), len(want))
 }

@@ -1,6 +1,7 @@
 package trendreceiver
 
 import (
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -111,8 +112,9 @@ func TestAReachedLimitIsCountedAndTold(t *testing.T) {
 		require.NoError(t, r.consume(t.Context(), s.countedIn("us", map[string]uint64{"a": 1})))
 		<-lists.came
 		synctest.Wait()
-		assert.Equal(t, map[string]int64{"max_groups": 1}, limits(t, o))
+		assert.Equal(t, map[string]int64{"max_groups tenants": 1}, limits(t, o))
 		assert.Equal(t, []string{"A limit is reached"}, o.messages())
+		assert.Equal(t, "tenants", o.logs.All()[0].ContextMap()["rule"])
 	})
 }
 
@@ -166,8 +168,10 @@ func limits(t *testing.T, o observed) map[string]int64 {
 	require.NoError(t, err)
 	reached := map[string]int64{}
 	for _, dp := range m.Data.(metricdata.Sum[int64]).DataPoints {
-		if limit, _ := dp.Attributes.Value("limit"); dp.Value > 0 {
-			reached[limit.AsString()] = dp.Value
+		if dp.Value > 0 {
+			limit, _ := dp.Attributes.Value("limit")
+			rule, _ := dp.Attributes.Value("rule")
+			reached[strings.TrimSpace(limit.AsString()+" "+rule.AsString())] = dp.Value
 		}
 	}
 	return reached

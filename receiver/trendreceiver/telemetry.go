@@ -3,6 +3,7 @@ package trendreceiver
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -27,8 +28,8 @@ type telemetry struct {
 	logged map[string]time.Time // by what was said, when last
 
 	// Of the goroutine that publishes.
-	failing map[string]bool   // by signal
-	reached map[string]uint64 // by limit
+	failing map[string]bool  // by signal
+	reached map[limit]uint64 // when it was last looked at
 }
 
 func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
@@ -41,7 +42,6 @@ func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
 		logger:  set.Logger,
 		logged:  map[string]time.Time{},
 		failing: map[string]bool{},
-		reached: map[string]uint64{},
 	}, nil
 }
 
@@ -72,35 +72,40 @@ func (t *telemetry) observe(stats func() board.Stats) error {
 		}))
 	}
 	errs = append(errs, b.RegisterReceiverTrendLimitReachedCallback(func(_ context.Context, o metric.Int64Observer) error {
-		for limit, n := range limited(stats()) {
-			o.Observe(int64(n), metric.WithAttributes(attribute.String("limit", limit)))
+		for l, n := range reached(stats()) {
+			o.Observe(int64(n), metric.WithAttributes(attribute.String("limit", l.name), attribute.String("rule", l.rule)))
 		}
 		return nil
 	}))
 	return errors.Join(errs...)
 }
 
-// limited counts what a limit turned away or left out.
-func limited(s board.Stats) map[string]uint64 {
-	return map[string]uint64{
-		"max_groups": s.OverflowedGroups,
-		"max_rules":  s.RefusedRules,
-		"overload":   s.Overloaded,
-		"parts":      s.GivenUpParts,
-		"total":      s.Unmerged,
+// limit that was reached; rule is empty where it is not of one rule.
+type limit struct{ name, rule string }
+
+// reached counts what each limit turned away or left out.
+func reached(s board.Stats) map[limit]uint64 {
+	counts := map[limit]uint64{
+		{name: "max_rules"}: s.RefusedRules,
+		{name: "overload"}:  s.Overloaded,
+		{name: "parts"}:     s.GivenUpParts,
+		{name: "total"}:     s.Unmerged,
 	}
+	for rule, n := range s.OverflowedGroups {
+		counts[limit{"max_groups", rule}] = n
+	}
+	return counts
 }
 
 // limits says which limits were reached since it was last asked.
 func (t *telemetry) limits(s board.Stats) {
-	for limit, n := range limited(s) {
-		if n > t.reached[limit] {
-			t.reached[limit] = n
-			if t.due("limit " + limit) {
-				t.logger.Warn("A limit is reached", zap.String("limit", limit), zap.Uint64("times", n))
-			}
+	now := reached(s)
+	for l, n := range now {
+		if n > t.reached[l] && t.due("limit "+l.name+" "+l.rule) {
+			t.logger.Warn("A limit is reached", zap.String("limit", l.name), zap.String("rule", l.rule), zap.Uint64("times", n))
 		}
 	}
+	t.reached = now
 }
 
 // refused counts every record that was not taken and says so once a minute for each reason.
@@ -118,7 +123,8 @@ func (t *telemetry) due(what string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := time.Now()
-	if last, ok := t.logged[what]; ok && now.Sub(last) < logAgain {
+	maps.DeleteFunc(t.logged, func(_ string, last time.Time) bool { return now.Sub(last) >= logAgain })
+	if _, ok := t.logged[what]; ok {
 		return false
 	}
 	t.logged[what] = now
