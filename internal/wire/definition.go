@@ -81,12 +81,7 @@ func (known definitions) decode(b []byte) (*rule.Definition, error) {
 	return d, nil
 }
 
-// CheckDefinition says why states with d may not travel. A processor asks at its start.
-func CheckDefinition(d *rule.Definition) error {
-	_, err := encodeDefinition(d)
-	return err
-}
-
+// checkDefinition says why d may not travel, but for its size.
 func checkDefinition(d *rule.Definition) error {
 	switch {
 	case d.Name == "" || !utf8.ValidString(d.Name):
