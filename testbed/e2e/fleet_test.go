@@ -67,12 +67,16 @@ type deployment struct {
 	into    []*collector.Sender // the shards
 }
 
-// startSingle is one collector that does both. The rules are YAML to stand under `rules:`.
+// singleConfig is of one collector that does both. The rules are YAML to stand under `rules:`.
+func singleConfig(clock, signal, rules string) string {
+	return otlpReceiver + fmt.Sprintf(trendReceiver, clock) + fmt.Sprintf(topkProcessor, clock, rules) +
+		nopExporter + topkExporter + fmt.Sprintf(countingPipeline, signal) + listPipeline
+}
+
 func startSingle(t *testing.T, clock, signal, rules string) *deployment {
 	t.Helper()
 	ports := collector.NewPorts()
-	c := collector.Start(t, otlpReceiver+fmt.Sprintf(trendReceiver, clock)+fmt.Sprintf(topkProcessor, clock, rules)+
-		nopExporter+topkExporter+fmt.Sprintf(countingPipeline, signal)+listPipeline, ports)
+	c := collector.Start(t, singleConfig(clock, signal, rules), ports)
 	awaitGateway(t, c)
 	return &deployment{c, []*collector.Collector{c}, []*collector.Sender{collector.NewSender(t, ports.Address(t, "otlp"))}}
 }
