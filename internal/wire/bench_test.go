@@ -46,7 +46,8 @@ func BenchmarkState(b *testing.B) {
 func BenchmarkSnapshot(b *testing.B) {
 	s := snapshot(b)
 	s.Rule.K, s.Rule.Residents = 100, 640
-	s.List = full(b).Summary.Top(100)
+	counted := full(b).Summary
+	s.Total, s.TotalUpper, s.List = counted.Total(), counted.TotalUpper(), counted.Top(100)
 	ld := plog.NewLogs()
 	b.Run("write", func(b *testing.B) {
 		b.ReportAllocs()
