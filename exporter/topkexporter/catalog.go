@@ -24,19 +24,19 @@ type catalog struct {
 
 // ruleLists holds the lists of one rule.
 type ruleLists struct {
-	definition *rule.Definition // as the newest snapshot has it
-	keyed      *rule.Definition // with the seed, as the newest window summary has it; nil: none came
-	newest     time.Time        // as_of of definition
-	lists      map[listID]*list
-	windows    []time.Duration // ascending
-	scopes     []rule.Scope    // ascending
-	groups     []string        // sorted
+	lists map[listID]*list
+	keyed *rule.Definition // with the seed, as the newest window summary has it; nil: none came
+
+	// What index works out of lists.
+	definition *rule.Definition // of the list that came last
+	newest     time.Time        // as_of
+	windows    []time.Duration  // ascending
+	scopes     []rule.Scope     // ascending
+	groups     []string         // sorted
 }
 
 func (r *ruleLists) clone() *ruleLists {
-	c := *r
-	c.lists = maps.Clone(r.lists)
-	return &c
+	return &ruleLists{lists: maps.Clone(r.lists), keyed: r.keyed}
 }
 
 // keyRule is the definition that cuts long keys as they were cut in counting, if it is known.
@@ -47,28 +47,24 @@ func (r *ruleLists) keyRule() *rule.Definition {
 	return r.definition
 }
 
-// index works out windows, scopes and groups anew.
 func (r *ruleLists) index() {
 	windows, scopes, groups := map[time.Duration]bool{}, map[rule.Scope]bool{}, map[string]bool{}
-	for id := range r.lists {
+	var last *list
+	for id, l := range r.lists {
 		windows[id.window] = true
 		scopes[id.group.Scope] = true
 		if id.group.Scope == rule.ScopeGroup {
 			groups[id.group.Name] = true
 		}
+		if l.AsOf.After(r.newest) {
+			r.newest = l.AsOf
+		}
+		if last == nil || l.cameAfter(last) {
+			last = l
+		}
 	}
+	r.definition = last.Rule
 	r.windows = slices.Sorted(maps.Keys(windows))
 	r.scopes = slices.Sorted(maps.Keys(scopes))
 	r.groups = slices.Sorted(maps.Keys(groups))
-}
-
-// inOrder visits every list: rules by name, windows from the shortest, then scope and group.
-func (c *catalog) inOrder(visit func(*list)) {
-	for _, name := range c.names {
-		lists := c.rules[name].lists
-		ids := slices.SortedFunc(maps.Keys(lists), compareIDs)
-		for _, id := range ids {
-			visit(lists[id])
-		}
-	}
 }

@@ -18,12 +18,16 @@ type list struct {
 
 func (l *list) id() listID { return listID{l.Window, l.Group} }
 
-func compareIDs(a, b listID) int {
+// cameAfter orders lists by when they came; of a batch the list of the newest records, the shortest window, the least group
+// counts as the last.
+func (l *list) cameAfter(o *list) bool {
 	return cmp.Or(
-		cmp.Compare(a.window, b.window),
-		cmp.Compare(a.group.Scope, b.group.Scope),
-		strings.Compare(a.group.Name, b.group.Name),
-	)
+		l.received.Compare(o.received),
+		l.AsOf.Compare(o.AsOf),
+		cmp.Compare(o.Window, l.Window),
+		cmp.Compare(o.Group.Scope, l.Group.Scope),
+		strings.Compare(o.Group.Name, l.Group.Name),
+	) > 0
 }
 
 // belongs says whether w was taken of the same moment and records as s, so that list and point counts agree.

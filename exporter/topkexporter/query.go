@@ -21,8 +21,8 @@ const (
 // Parameters of the calls that name a list.
 var (
 	listParameters  = []string{"group", "region", "rule", "scope", "window"}
-	trendParameters = append([]string{"k"}, listParameters...)
-	countParameters = append([]string{"key"}, listParameters...)
+	trendParameters = []string{"group", "k", "region", "rule", "scope", "window"}
+	countParameters = []string{"group", "key", "region", "rule", "scope", "window"}
 )
 
 // past are parameters that ask for a past that is not kept.

@@ -51,7 +51,7 @@ func TestErrorsNameWhatIsAllowed(t *testing.T) {
 		{"unknown scope", "/v1/trending?rule=tenants&scope=all", 400, `scope: "all" is not known; allowed: global, group, missing, overflow`},
 		{"scope group without a group", "/v1/trending?rule=tenants&scope=group", 400, "scope: group does not go with this query; a group is named by group=, and only by it"},
 		{"a group in scope missing", "/v1/trending?rule=tenants&scope=missing&group=eu", 400, "scope: missing does not go with this query; a group is named by group=, and only by it"},
-		{"misspelt parameter", "/v1/trending?rule=tenants&windw=5m", 400, `unknown parameter "windw"; allowed: k, group, region, rule, scope, window`},
+		{"misspelt parameter", "/v1/trending?rule=tenants&windw=5m", 400, `unknown parameter "windw"; allowed: group, k, region, rule, scope, window`},
 		{"misspelt parameter of a count", "/v1/keys/a/count?k=10", 400, `unknown parameter "k"; allowed: group, region, rule, scope, window`},
 		{"a parameter where none is taken", "/v1/rules?rule=x", 400, `unknown parameter "rule"; this path takes none`},
 		{"a parameter twice", "/v1/trending?rule=tenants&rule=routes", 400, "parameter rule is given 2 times; once is allowed"},

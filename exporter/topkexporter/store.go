@@ -118,9 +118,6 @@ func (d *draft) snapshot(s *wire.Snapshot) {
 	if r.keyed != nil && !countAlike(r.keyed, s.Rule) {
 		r.keyed = nil
 	}
-	if !s.AsOf.Before(r.newest) || r.definition == nil {
-		r.definition, r.newest = s.Rule, s.AsOf
-	}
 	d.tally.taken++
 }
 
