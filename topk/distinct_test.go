@@ -7,7 +7,7 @@ import (
 )
 
 func TestDistinctIsExactThenWithinFivePerCent(t *testing.T) {
-	s := newSummary(t, 640, testShape)
+	s := newSummary(t, 640, standard)
 	next, sum, n := 100, 0.0, 0
 	for i := 1; i <= 1_000_000; i++ {
 		key := strconv.Itoa(i)
@@ -31,7 +31,7 @@ func TestDistinctIsExactThenWithinFivePerCent(t *testing.T) {
 }
 
 func TestDistinctOfSummariesThatShareKeys(t *testing.T) {
-	a, b := newSummary(t, 640, testShape), newSummary(t, 640, testShape)
+	a, b := newSummary(t, 640, standard), newSummary(t, 640, standard)
 	for i := range 10_000 {
 		add(t, a, strconv.Itoa(i), 1)
 		add(t, b, strconv.Itoa(i+5000), 1)

@@ -19,8 +19,8 @@ func TestHourOfExpectedMinutesIsCertifiedAt100(t *testing.T) {
 	}
 	sampler := stream.NewSampler(keys, 1, 11)
 	exact := make([]uint64, keys)
-	expecting, plain := newSummary(t, 4096, testShape), newSummary(t, 4096, testShape)
-	last := newSummary(t, 640, testShape)
+	expecting, plain := newSummary(t, 4096, standard), newSummary(t, 4096, standard)
+	last := newSummary(t, 640, standard)
 	batch := make([]string, perMinute)
 	for range minutes {
 		for i := range batch {
@@ -28,7 +28,7 @@ func TestHourOfExpectedMinutesIsCertifiedAt100(t *testing.T) {
 			exact[id]++
 			batch[i] = stream.Key(id)
 		}
-		a, b := newSummary(t, 640, testShape), newSummary(t, 640, testShape)
+		a, b := newSummary(t, 640, standard), newSummary(t, 640, standard)
 		a.Expect(last, 128)
 		for _, s := range []*Summary{a, b} {
 			if err := s.AddBatch(batch, nil); err != nil {

@@ -33,7 +33,10 @@ func encode(tb testing.TB, s *Summary) string {
 	return string(b)
 }
 
-var small = Shape{Width: 8, Depth: 5}
+var (
+	standard = Shape{Width: 2719, Depth: 5} // of epsilon 0.001, delta 0.01
+	small    = Shape{Width: 8, Depth: 5}
+)
 
 func TestShapeIsDerivedFromEpsilonAndDelta(t *testing.T) {
 	for _, c := range []struct {

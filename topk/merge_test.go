@@ -21,7 +21,7 @@ func merge(tb testing.TB, into *Summary, parts ...*Summary) *Summary {
 func TestFirstOfAllIsThirdInEachShard(t *testing.T) {
 	shards := make([]*Summary, 3)
 	for i := range shards {
-		shards[i] = newSummary(t, 640, testShape)
+		shards[i] = newSummary(t, 640, standard)
 		for key, weight := range map[string]uint64{fmt.Sprint("a", i): 100, fmt.Sprint("b", i): 90, "winner": 80, fmt.Sprint("c", i): 10} {
 			add(t, shards[i], key, weight)
 		}
@@ -31,12 +31,12 @@ func TestFirstOfAllIsThirdInEachShard(t *testing.T) {
 			}
 		}
 	}
-	l := merge(t, newSummary(t, 4096, testShape), shards...).Top(2)
+	l := merge(t, newSummary(t, 4096, standard), shards...).Top(2)
 	if l.Items[0] != (Item{"winner", 240, 240, true, true}) || l.Items[1].Key != "a0" || !l.Certified {
 		t.Errorf("%+v", l)
 	}
 	// Where a shard may keep only two residents, the winner hides in the tails, and no list of two is certified without it.
-	merged := newSummary(t, 4096, testShape)
+	merged := newSummary(t, 4096, standard)
 	for _, s := range shards {
 		s.Prune(2)
 		merge(t, merged, s)
@@ -69,9 +69,9 @@ func TestBoundsOnTablesThatAnotherEngineGotWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			truth := map[string]uint64{}
-			full, cut := newSummary(t, 640, testShape), newSummary(t, 640, testShape)
+			full, cut := newSummary(t, 640, standard), newSummary(t, 640, standard)
 			for _, shard := range c.shards {
-				s := newSummary(t, 640, testShape)
+				s := newSummary(t, 640, standard)
 				for key, weight := range shard {
 					add(t, s, key, weight)
 					truth[key] += weight
@@ -99,7 +99,7 @@ func TestBoundsOnTablesThatAnotherEngineGotWrong(t *testing.T) {
 
 // M3
 func TestMergeWithNothing(t *testing.T) {
-	empty := func() *Summary { return newSummary(t, 640, testShape) }
+	empty := func() *Summary { return newSummary(t, 640, standard) }
 	if s := merge(t, empty(), empty()); encode(t, s) != encode(t, empty()) {
 		t.Error("empty and empty is not empty")
 	}
@@ -132,14 +132,14 @@ func TestMergeWithNothing(t *testing.T) {
 
 // M4
 func TestMergeOfOtherShapesIsRefusedNamingBoth(t *testing.T) {
-	s := newSummary(t, 4, testShape)
+	s := newSummary(t, 4, standard)
 	add(t, s, "a", 1)
 	before := encode(t, s)
 	for _, sh := range []Shape{{2720, 5, 0}, {2719, 4, 0}, {2719, 5, 1}} {
 		o := newSummary(t, 4, sh)
 		add(t, o, "b", 1)
 		for what, err := range map[string]error{"Merge": s.Merge(o), "MergeBound": s.MergeBound(o)} {
-			if !errors.Is(err, ErrShape) || !strings.Contains(err.Error(), sh.String()) || !strings.Contains(err.Error(), testShape.String()) {
+			if !errors.Is(err, ErrShape) || !strings.Contains(err.Error(), sh.String()) || !strings.Contains(err.Error(), standard.String()) {
 				t.Errorf("%s of %v: %v", what, sh, err)
 			}
 		}
@@ -150,7 +150,7 @@ func TestMergeOfOtherShapesIsRefusedNamingBoth(t *testing.T) {
 }
 
 func TestMergeToACapacityKeepsTheFirst(t *testing.T) {
-	s, o := newSummary(t, 10, testShape), newSummary(t, 10, testShape)
+	s, o := newSummary(t, 10, standard), newSummary(t, 10, standard)
 	for i := range 10 {
 		add(t, s, fmt.Sprint("s", i), uint64(2*i+2))
 		add(t, o, fmt.Sprint("o", i), uint64(2*i+1))

@@ -13,7 +13,7 @@ func TestKeysRarelyMeetInTheRows(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		n = 1_000_000
 	}
-	s := newSummary(t, 1, testShape)
+	s := newSummary(t, 1, standard)
 	const width = 2719
 	var rows [5][width]uint32
 	type pair struct {

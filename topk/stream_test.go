@@ -13,11 +13,11 @@ import (
 
 // streams are the five that speed and recall are measured on.
 var streams = []func(events int) *stream.Stream{
-	func(n int) *stream.Stream { return stream.Zipf("zipf 1.01, 1M keys", n, 1_000_000, 1.01, 1) },
-	func(n int) *stream.Stream { return stream.Zipf("zipf 1.2, 1M keys", n, 1_000_000, 1.2, 2) },
-	func(n int) *stream.Stream { return stream.Zipf("zipf 0.8, 5M keys", n, 5_000_000, 0.8, 3) },
-	func(n int) *stream.Stream { return stream.Late("uniform, late hitters", n, 2_000_000, 4) },
-	func(n int) *stream.Stream { return stream.ZipfBytes("bytes as weight", n, 1_000_000, 1.01, 5) },
+	func(n int) *stream.Stream { return stream.Zipf("zipf-1.01-1M", n, 1_000_000, 1.01, 1) },
+	func(n int) *stream.Stream { return stream.Zipf("zipf-1.2-1M", n, 1_000_000, 1.2, 2) },
+	func(n int) *stream.Stream { return stream.Zipf("zipf-0.8-5M", n, 5_000_000, 0.8, 3) },
+	func(n int) *stream.Stream { return stream.Late("late-2M", n, 2_000_000, 4) },
+	func(n int) *stream.Stream { return stream.ZipfBytes("bytes-1M", n, 1_000_000, 1.01, 5) },
 }
 
 const batchSize = 2048
@@ -55,7 +55,7 @@ func TestRecallOnTheFiveStreams(t *testing.T) {
 	}
 	for i, make := range streams {
 		st := make(events)
-		s := newSummary(t, 640, testShape)
+		s := newSummary(t, 640, standard)
 		countBatches(t, s, st)
 		at10, at100, want100 := recall(s, st, 10), recall(s, st, 100), 1.0
 		if i == 3 {
@@ -79,7 +79,7 @@ func TestRecallOnTheFiveStreams(t *testing.T) {
 // M7: a uniform stream has no heavy keys, and the list says so.
 func TestUniformStreamIsNotCertified(t *testing.T) {
 	st := stream.Zipf("uniform", 300_000, 100_000, 0, 1)
-	s := newSummary(t, 640, testShape)
+	s := newSummary(t, 640, standard)
 	countBatches(t, s, st)
 	for _, k := range []int{1, 10, 100, 640} {
 		l := s.Top(k)
@@ -100,7 +100,7 @@ func TestKeysSeenOnceTakeNoMemory(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		few, many = 100_000, 1_000_000
 	}
-	s := newSummary(t, 640, testShape)
+	s := newSummary(t, 640, standard)
 	var key []byte
 	count := func(from, to int) uint64 {
 		for i := from; i < to; i++ {
@@ -134,7 +134,7 @@ func TestKeysSeenOnceTakeNoMemory(t *testing.T) {
 // K11: one key carries nine tenths; it is counted exactly and the others are as right as without it.
 func TestOneKeyThatCarriesNineTenths(t *testing.T) {
 	st := stream.Zipf("zipf", 200_000, 10_000, 1.2, 1)
-	s := newSummary(t, 640, testShape)
+	s := newSummary(t, 640, standard)
 	var batch []string
 	for i, key := range st.Keys {
 		for range 9 {
@@ -160,7 +160,7 @@ func TestOneKeyThatCarriesNineTenths(t *testing.T) {
 
 // M8
 func TestListsOfAnyLength(t *testing.T) {
-	s := newSummary(t, 640, testShape)
+	s := newSummary(t, 640, standard)
 	for i := range 5 {
 		add(t, s, fmt.Sprint(i), uint64(i+1))
 	}

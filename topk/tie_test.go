@@ -60,7 +60,7 @@ func TestPruneOfTiesKeepsTheFirstKeys(t *testing.T) {
 }
 
 func TestSixHundredAndFortyEqualKeysAndANewcomer(t *testing.T) {
-	s := newSummary(t, 640, testShape)
+	s := newSummary(t, 640, standard)
 	for i := range 640 {
 		add(t, s, fmt.Sprintf("key %03d", i), 1)
 	}
@@ -106,7 +106,7 @@ func TestFiveThousandKeysOfOneEventEach(t *testing.T) {
 			}
 		},
 	} {
-		s := newSummary(t, 640, testShape)
+		s := newSummary(t, 640, standard)
 		count(s)
 		if n, exact := s.Distinct(); exact || n < 4750 || n > 5250 {
 			t.Errorf("%s: %d distinct, exact %v", name, n, exact)
