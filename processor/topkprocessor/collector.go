@@ -161,6 +161,7 @@ func (m *collector) finish(b *bucket, now int64) {
 				m.merge(merged, cell)
 			}
 		}
+		merged.Tighten()
 		encoded, ok := m.encode(merged)
 		if !ok {
 			continue

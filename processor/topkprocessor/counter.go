@@ -36,11 +36,9 @@ type counter struct {
 	gateways  []*gateway
 	telemetry *telemetry
 
-	forget func() // the factory's entry
+	signals []pipeline.Signal // of the pipelines it was made for; complete before start
 
 	life    sync.Mutex
-	signals []pipeline.Signal // of the pipelines it was made for
-	users   int               // processors that were made and not shut down
 	running bool
 	stop    context.CancelFunc // ends the emitter
 	done    chan struct{}      // the emitter has ended
@@ -106,14 +104,6 @@ func ofSignal(all []*ledger, signal pipeline.Signal) []*ledger {
 	return of
 }
 
-// created notes one more processor.
-func (c *counter) created(signal pipeline.Signal) {
-	c.life.Lock()
-	defer c.life.Unlock()
-	c.users++
-	c.signals = append(c.signals, signal)
-}
-
 // start the sender, once. All pipelines have been built by then, so it is known which signals they carry.
 func (c *counter) start(ctx context.Context, host component.Host) error {
 	c.life.Lock()
@@ -156,14 +146,10 @@ func (c *counter) checkSignals() error {
 	return errors.Join(errs...)
 }
 
-// shutdown by the last user: what is open is sent as final, as far as ctx allows.
+// shutdown, by the last user: what is open is sent as final, as far as ctx allows.
 func (c *counter) shutdown(ctx context.Context) error {
 	c.life.Lock()
 	defer c.life.Unlock()
-	if c.users--; c.users > 0 {
-		return nil
-	}
-	c.forget()
 	defer c.telemetry.shutdown()
 	if !c.running {
 		return nil

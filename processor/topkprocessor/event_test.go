@@ -96,7 +96,8 @@ rules:
 
 func TestReplayFinalsAreKeptByTheTimeTheyWereCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		gw := &fakeGateway{answer: func(received) error { return errDown }}
+		gw := &fakeGateway{}
+		gw.down.Store(true)
 		p := startLogs(t, mustParse(t, replay), gw, nil)
 		c := p.(*logs).counter
 		past := time.Date(1995, 1, 1, 12, 0, 0, 0, time.UTC)

@@ -16,14 +16,20 @@ import (
 type factory struct {
 	connect  connect
 	mu       sync.Mutex
-	counters map[*Config]*counter
+	counters map[*Config]*use
+}
+
+// use of a counter by the processors that were made and not shut down.
+type use struct {
+	counter *counter
+	users   int
 }
 
 // NewFactory makes the factory of the topk processor.
 func NewFactory() processor.Factory { return newFactory(connectOTLP) }
 
 func newFactory(connect connect) processor.Factory {
-	f := &factory{connect: connect, counters: map[*Config]*counter{}}
+	f := &factory{connect: connect, counters: map[*Config]*use{}}
 	return processor.NewFactory(
 		metadata.Type,
 		createDefaultConfig,
@@ -34,47 +40,58 @@ func newFactory(connect connect) processor.Factory {
 }
 
 func (f *factory) createLogs(_ context.Context, set processor.Settings, cfg component.Config, next consumer.Logs) (processor.Logs, error) {
-	c, err := f.counter(set, cfg, pipeline.SignalLogs)
+	i, err := f.counter(set, cfg, pipeline.SignalLogs)
 	if err != nil {
 		return nil, err
 	}
-	return &logs{instance: instance{counter: c}, next: next}, nil
+	return &logs{instance: i, next: next}, nil
 }
 
 func (f *factory) createTraces(_ context.Context, set processor.Settings, cfg component.Config, next consumer.Traces) (processor.Traces, error) {
-	c, err := f.counter(set, cfg, pipeline.SignalTraces)
+	i, err := f.counter(set, cfg, pipeline.SignalTraces)
 	if err != nil {
 		return nil, err
 	}
-	return &traces{instance: instance{counter: c}, next: next}, nil
+	return &traces{instance: i, next: next}, nil
 }
 
 func (f *factory) createMetrics(_ context.Context, set processor.Settings, cfg component.Config, next consumer.Metrics) (processor.Metrics, error) {
-	c, err := f.counter(set, cfg, pipeline.SignalMetrics)
+	i, err := f.counter(set, cfg, pipeline.SignalMetrics)
 	if err != nil {
 		return nil, err
 	}
-	return &metrics{instance: instance{counter: c}, next: next}, nil
+	return &metrics{instance: i, next: next}, nil
 }
 
-// counter of cfg for one more pipeline of signal. The last Shutdown forgets it.
-func (f *factory) counter(set processor.Settings, cfg component.Config, signal pipeline.Signal) (*counter, error) {
+// counter of cfg for one more pipeline of signal, and what its processor calls when it stops: it says whether it was the last.
+func (f *factory) counter(set processor.Settings, cfg component.Config, signal pipeline.Signal) (instance, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	key := cfg.(*Config)
-	c, ok := f.counters[key]
+	u, ok := f.counters[key]
 	if !ok {
-		var err error
-		if c, err = newCounter(set, key, f.connect); err != nil {
-			return nil, err
+		c, err := newCounter(set, key, f.connect)
+		if err != nil {
+			return instance{}, err
 		}
-		c.forget = func() {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			delete(f.counters, key)
-		}
-		f.counters[key] = c
+		u = &use{counter: c}
+		f.counters[key] = u
 	}
-	c.created(signal)
-	return c, nil
+	u.users++
+	u.counter.signals = append(u.counter.signals, signal)
+	released := false
+	release := func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if released {
+			return false
+		}
+		released = true
+		if u.users--; u.users > 0 {
+			return false
+		}
+		delete(f.counters, key)
+		return true
+	}
+	return instance{counter: u.counter, release: release}, nil
 }

@@ -19,8 +19,6 @@ import (
 	"github.com/otel-topk/collector/processor/topkprocessor/internal/metadata"
 )
 
-var errDown = status.Error(codes.Unavailable, "down")
-
 const twoGateways = tenants + `
 gateways:
   - endpoint: localhost:1
@@ -29,7 +27,8 @@ gateways:
 
 func TestFinalsGoUntilEachGatewayAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		up, flaky := &fakeGateway{}, &fakeGateway{answer: func(received) error { return errDown }}
+		up, flaky := &fakeGateway{}, &fakeGateway{}
+		flaky.down.Store(true)
 		p := startLogsWith(t, processortest.NewNopSettings(metadata.Type), mustParse(t, twoGateways), connectEach(up, flaky), nil)
 		defer stop(t, p)
 		c := p.(*logs).counter
@@ -47,9 +46,7 @@ func TestFinalsGoUntilEachGatewayAnswered(t *testing.T) {
 		assert.Equal(t, 10, n)
 		assert.Zero(t, flaky.finals())
 
-		flaky.mu.Lock()
-		flaky.answer = nil
-		flaky.mu.Unlock()
+		flaky.down.Store(false)
 		time.Sleep(maxStretch)
 		synctest.Wait()
 		assert.Equal(t, 10, flaky.finals())
@@ -89,7 +86,8 @@ func TestHangingGatewayDelaysNoOther(t *testing.T) {
 
 func TestShutdownSendsOpenBucketsAsFinalsAndGivesUpOnADeadGateway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		gw := &fakeGateway{answer: func(received) error { return errDown }}
+		gw := &fakeGateway{}
+		gw.down.Store(true)
 		p := startLogs(t, mustParse(t, tenants), gw, nil)
 		require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(time.Now(), "a")))
 		begin := time.Now()
@@ -195,6 +193,31 @@ func TestOverloadedGatewayIsLeftAloneAsLongAsItAsks(t *testing.T) {
 		time.Sleep(45 * time.Second)
 		synctest.Wait()
 		assert.Equal(t, []time.Duration{2 * time.Second, 22 * time.Second, 42 * time.Second}, tried)
+		stop(t, p)
+	})
+}
+
+func TestGatewayThatLostItsMemoryGetsAllOpenStatesAgainAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gw := &fakeGateway{}
+		p := startLogs(t, mustParse(t, byRegion), gw, nil)
+		require.NoError(t, p.ConsumeLogs(t.Context(), regionLogs(time.Now(), 1, regions(0, 5)...)))
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		require.Len(t, gw.states, 5)
+		gw.down.Store(true)
+		require.NoError(t, p.ConsumeLogs(t.Context(), regionLogs(time.Now(), 1, "r00")))
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		gw.down.Store(false)
+		gw.forget()
+		time.Sleep(4 * time.Second)
+		synctest.Wait()
+		assert.Len(t, gw.states, 5, "before they would be due again")
+		sent := len(gw.received())
+		time.Sleep(6 * time.Second)
+		synctest.Wait()
+		assert.Len(t, gw.received(), sent)
 		stop(t, p)
 	})
 }

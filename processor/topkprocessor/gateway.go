@@ -41,12 +41,13 @@ type gateway struct {
 	stats gatewayStats
 
 	// Of the goroutine alone.
-	seen    uint64             // emissions that were sent
-	sent    map[*seat]sentMark // open states
-	last    time.Time          // of the last request answered
-	retry   time.Time          // no request before
-	failure int                // requests that failed since the last one answered
-	refusal recurrence
+	seen      uint64             // emissions that were sent
+	sent      map[*seat]sentMark // open states
+	last      time.Time          // of the last request answered
+	recovered time.Time          // when it answered again; what it had before may be lost
+	retry     time.Time          // no request before
+	failure   int                // requests that failed since the last one answered
+	refusal   recurrence
 }
 
 type gatewayStats struct {

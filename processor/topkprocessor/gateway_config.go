@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 
+	"go.opentelemetry.io/collector/config/configcompression"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
@@ -15,7 +16,8 @@ import (
 const defaultEndpoint = "localhost:7071"
 
 // Gateway is the configuration of an otlp_grpc exporter. Defaults that differ: endpoint localhost:7071, sending_queue and
-// retry_on_failure off, and no TLS where the endpoint is loopback and tls is not set.
+// retry_on_failure off, compression zstd (a tenth of gzip's CPU on states), and no TLS where the endpoint is loopback and tls
+// is not set.
 type Gateway otlpexporter.Config
 
 func newDefaultGateway() Gateway {
@@ -23,6 +25,7 @@ func newDefaultGateway() Gateway {
 	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
 	cfg.RetryConfig.Enabled = false
 	cfg.ClientConfig.Endpoint = defaultEndpoint
+	cfg.ClientConfig.Compression = configcompression.TypeZstd
 	cfg.ClientConfig.TLS.Insecure = true
 	return Gateway(*cfg)
 }

@@ -3,6 +3,7 @@ package topkprocessor
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -10,6 +11,8 @@ import (
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/exporter/otlpexporter"
 	"go.opentelemetry.io/collector/pdata/plog"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/window"
@@ -17,11 +20,14 @@ import (
 	"github.com/otel-topk/collector/topk"
 )
 
+var errDown = status.Error(codes.Unavailable, "down")
+
 // fakeGateway takes states in this process. It keeps the newest of each, as a board would.
 type fakeGateway struct {
 	component.StartFunc
 	component.ShutdownFunc
 
+	down   atomic.Bool
 	answer func(r received) error          // nil: take all
 	hang   func(ctx context.Context) error // before the answer; nil: not at all
 
@@ -74,6 +80,9 @@ func (g *fakeGateway) ConsumeLogs(ctx context.Context, ld plog.Logs) error {
 			r.states = append(r.states, m)
 		}
 	}
+	if g.down.Load() {
+		return errDown
+	}
 	if g.hang != nil {
 		if err := g.hang(ctx); err != nil {
 			return err
@@ -124,6 +133,13 @@ func (g *fakeGateway) received() []received {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return append([]received(nil), g.requests...)
+}
+
+// forget all, as a gateway that was killed does.
+func (g *fakeGateway) forget() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	clear(g.states)
 }
 
 // finals that came.

@@ -7,25 +7,28 @@ import (
 	"github.com/otel-topk/collector/topk"
 )
 
-// residentBytes of a summary's table: two slots of 40 bytes at a load of at least a half, and its tag.
-const residentBytes = 2*40 + 2
+// residentBytes of a summary's table: 3.2 slots of 41 bytes where the table has just grown.
+const residentBytes = 132
 
-// memoryBound is the most that counting may hold, all groups and stripes in use and all keys as long as they may be.
+// memoryBound is the most live memory that counting and sending may take, with all groups and stripes in use and all keys as
+// long as they may be. With clock: event one request may open more buckets than are counted here, for as long as it takes.
 func (c *counter) memoryBound() int64 {
 	buckets := int64((c.cfg.Lateness+c.cfg.Future+window.Bucket-time.Nanosecond)/window.Bucket) + 2
-	var sum int64
+	sum := c.cfg.Pending + int64(len(c.gateways))*4*maxRequest // a request exists as states, as OTLP and compressed
 	for _, l := range c.ledgers {
 		lists := int64(1)
 		if l.definition.Grouped() {
 			lists = int64(l.maxGroups) + 2
 		}
 		one := summaryBound(l.definition.Residents, l.definition.MaxKeyBytes, l.definition.Shape)
-		sum += lists * buckets * (int64(len(c.stripes)) + 1) * one // the encoded states are one stripe more
+		sum += lists * buckets * (int64(len(c.stripes)) + 1) * one // what is encoded of a state is one stripe more
+		sum += one                                                 // where stripes are merged
 	}
-	return sum + c.cfg.Pending
+	return sum
 }
 
-// summaryBound is the most that one summary holds: its table, its keys, its cells once they are 64 bits, its registers.
+// summaryBound is the most that one summary holds: its table, its keys, which grow by doubling, its cells once they are 64
+// bits, its registers.
 func summaryBound(residents, keyBytes int, shape topk.Shape) int64 {
-	return int64(residents)*int64(residentBytes+keyBytes) + int64(shape.Width)*int64(shape.Depth)*8 + 4096
+	return int64(residents)*int64(residentBytes+2*keyBytes) + int64(shape.Width)*int64(shape.Depth)*8 + 4096 + 1024
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otel-topk/collector/topk"
 )
 
 func TestMillionDistinctKeysLeaveMemoryFlat(t *testing.T) { // K10
@@ -57,17 +59,35 @@ func liveHeap() uint64 {
 	return m.HeapAlloc
 }
 
+func TestSummaryStaysInItsBound(t *testing.T) {
+	const summaries, residents, keyBytes = 20, 640, 256
+	shape, err := topk.NewShape(0.001, 0.01, 0)
+	require.NoError(t, err)
+	var all [summaries]*topk.Summary
+	before := liveHeap()
+	for i := range all {
+		all[i], err = topk.New(residents, shape)
+		require.NoError(t, err)
+		for key := range 5 * residents {
+			require.NoError(t, all[i].Add(fmt.Sprintf("%*d", keyBytes, key), 1<<40))
+		}
+	}
+	held := int64(liveHeap()-before) / summaries
+	runtime.KeepAlive(&all)
+	assert.LessOrEqual(t, held, summaryBound(residents, keyBytes, shape))
+	assert.GreaterOrEqual(t, 4*held, summaryBound(residents, keyBytes, shape), "else the bound says nothing")
+}
+
 func TestMemoryBoundFollowsTheConfiguration(t *testing.T) {
 	bound := func(yaml string) int64 {
 		p := startLogs(t, mustParse(t, yaml), &fakeGateway{}, nil)
 		defer stop(t, p)
-		c := p.(*logs).counter
-		return (c.memoryBound() - c.cfg.Pending) * 2 / int64(len(c.stripes)+1)
+		return p.(*logs).counter.memoryBound()
 	}
 	one := bound(tenants)
-	assert.Greater(t, one, int64(2*5*117<<10))
-	assert.Equal(t, 12*one, bound(byRegion), "ten groups, missing and overflow")
-	assert.Greater(t, bound(tenants+"lateness: 2h\n"), 20*one)
+	assert.Greater(t, bound(byRegion), one+50*(117<<10), "twelve lists, at least five minutes")
+	assert.Greater(t, bound(tenants+"lateness: 2h\n"), one+100*(117<<10))
+	assert.Equal(t, one+1<<20, bound(tenants+"pending: 269484032\n"))
 }
 
 func TestIdleStripesHoldNothing(t *testing.T) {

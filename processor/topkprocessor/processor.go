@@ -2,7 +2,6 @@ package topkprocessor
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -16,7 +15,7 @@ import (
 // calls on, and counts if and only if the records were taken.
 type instance struct {
 	counter *counter
-	stopped atomic.Bool
+	release func() bool // ends the use of the counter, and says whether it was the last
 }
 
 func (*instance) Capabilities() consumer.Capabilities {
@@ -28,7 +27,7 @@ func (p *instance) Start(ctx context.Context, host component.Host) error {
 }
 
 func (p *instance) Shutdown(ctx context.Context) error {
-	if p.stopped.Swap(true) {
+	if !p.release() {
 		return nil
 	}
 	return p.counter.shutdown(ctx)

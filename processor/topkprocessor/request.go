@@ -43,7 +43,7 @@ func (g *gateway) sendOpen(now time.Time) error {
 		st := s.open.Load()
 		mark := g.sent[s]
 		marks[s] = mark
-		if mark.sequence == st.sequence && now.Sub(mark.at) < repeatInterval {
+		if mark.sequence == st.sequence && now.Sub(mark.at) < repeatInterval && !mark.at.Before(g.recovered) {
 			continue
 		}
 		o.state = wire.State{
@@ -77,7 +77,7 @@ func (g *gateway) sendOpen(now time.Time) error {
 	for _, batch := range split(changed) {
 		settled, err := g.deliver(batch)
 		for i := range settled {
-			g.sent[batch[i].seat] = sentMark{sequence: batch[i].state.Sequence, at: now}
+			g.sent[batch[i].seat] = sentMark{sequence: batch[i].state.Sequence, at: g.last}
 		}
 		if err != nil {
 			return err
@@ -211,6 +211,7 @@ func (g *gateway) send(states []outgoing, goodbye bool) error {
 func (g *gateway) answered() {
 	g.last, g.retry, g.failure = time.Now(), time.Time{}, 0
 	if g.stats.down.Swap(false) {
+		g.recovered = g.last
 		g.logger.Info("Gateway answers again")
 	}
 }

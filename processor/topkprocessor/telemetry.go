@@ -8,6 +8,8 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/otel-topk/collector/processor/topkprocessor/internal/metadata"
 )
@@ -159,11 +161,19 @@ func (l *ledger) groups() int64 {
 
 // shared drops from telemetry what speaks of one signal or pipeline: the counter belongs to all that name the processor.
 func shared(set component.TelemetrySettings) component.TelemetrySettings {
-	mp, ok := set.MeterProvider.(interface {
+	dropped := []string{"otelcol.signal", "otelcol.pipeline.id"}
+	set.Logger = set.Logger.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
+		if injected, ok := core.(interface {
+			DropInjectedAttributes(dropped ...string) zapcore.Core
+		}); ok {
+			return injected.DropInjectedAttributes(dropped...)
+		}
+		return core
+	}))
+	if injected, ok := set.MeterProvider.(interface {
 		DropInjectedAttributes(dropped ...string) metric.MeterProvider
-	})
-	if ok {
-		set.MeterProvider = mp.DropInjectedAttributes("otelcol.signal", "otelcol.pipeline.id")
+	}); ok {
+		set.MeterProvider = injected.DropInjectedAttributes(dropped...)
 	}
 	return set
 }

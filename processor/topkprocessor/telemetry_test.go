@@ -73,7 +73,8 @@ rules:
 func TestGatewaysAreCountedApart(t *testing.T) {
 	tel := componenttest.NewTelemetry()
 	defer func() { require.NoError(t, tel.Shutdown(t.Context())) }()
-	down := &fakeGateway{answer: func(received) error { return errDown }}
+	down := &fakeGateway{}
+	down.down.Store(true)
 	cfg := mustParse(t, twoGateways+"emit_interval: 30s\n")
 	p := startLogsWith(t, metadatatest.NewSettings(tel), cfg, connectEach(&fakeGateway{}, down), nil)
 	c := p.(*logs).counter

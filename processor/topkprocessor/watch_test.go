@@ -108,19 +108,12 @@ func TestReachedMaxGroupsIsNamedOnceWithoutTheGroups(t *testing.T) { // L7
 func TestGatewayIsLoggedOnceDownAndOnceUp(t *testing.T) { // and L9
 	synctest.Test(t, func(t *testing.T) {
 		set, lines := observedSettings()
-		down := true
-		gw := &fakeGateway{answer: func(received) error {
-			if down {
-				return errDown
-			}
-			return nil
-		}}
+		gw := &fakeGateway{}
+		gw.down.Store(true)
 		p := startLogsWith(t, set, mustParse(t, tenants), gw.connect, nil)
 		for i := range 60 {
 			if i == 30 {
-				gw.mu.Lock()
-				down = false
-				gw.mu.Unlock()
+				gw.down.Store(false)
 			}
 			require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(time.Now(), "secret-key")))
 			time.Sleep(10 * time.Second)

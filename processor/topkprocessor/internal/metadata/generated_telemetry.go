@@ -329,8 +329,8 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ProcessorTopkGroupsOpen, err = builder.meter.Int64ObservableGauge(
 		"otelcol_processor_topk_groups_open",
-		metric.WithDescription("Groups in the newest open minute. [Development]"),
-		metric.WithUnit("{group}"),
+		metric.WithDescription("Lists in the newest open minute, those of missing and overflow included. [Development]"),
+		metric.WithUnit("{list}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorTopkKeysAltered, err = builder.meter.Int64ObservableCounter(

@@ -68,8 +68,8 @@ func AssertEqualProcessorTopkGatewayUp(t *testing.T, tt *componenttest.Telemetry
 func AssertEqualProcessorTopkGroupsOpen(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_topk_groups_open",
-		Description: "Groups in the newest open minute. [Development]",
-		Unit:        "{group}",
+		Description: "Lists in the newest open minute, those of missing and overflow included. [Development]",
+		Unit:        "{list}",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
 		},
