@@ -56,6 +56,14 @@ func TestLowerBoundsAndOtherAddUpToTheTotal(t *testing.T) {
 	assert.Zero(t, p.values(t)["topk_other"])
 }
 
+func TestThetaBoundsTheNextKeyToo(t *testing.T) {
+	var p gaugePipeline
+	s := list(t, "a", 5, "b", 2)
+	s.List.Next = 2
+	publish(t, newGauges(&p, false), []*wire.Snapshot{s}, nil)
+	assert.Equal(t, 2, int(p.values(t)["topk_theta"]))
+}
+
 func TestASeriesThatEndsIsSentOnceWithoutAValue(t *testing.T) {
 	var p gaugePipeline
 	g := newGauges(&p, false)

@@ -68,7 +68,7 @@ func (p *points) list(id series, s *wire.Snapshot, before []string) []string {
 		gaugeTotalUpper: s.TotalUpper,
 		gaugeOther:      other(s),
 		gaugeDistinct:   s.Distinct,
-		gaugeTheta:      s.List.Theta,
+		gaugeTheta:      max(s.List.Theta, s.List.Next), // a resident beyond the list, or any other key
 		gaugeCertified:  number(s.List.Certified),
 		gaugePartial:    number(len(s.PartialReasons) > 0),
 		gaugeAsOf:       uint64(max(0, s.AsOf.Unix())),
