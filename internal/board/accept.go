@@ -47,7 +47,7 @@ func (b *Board) timely(s *wire.State, now int64) error {
 	}
 	if since := time.Duration(now - s.Minute.End()); !b.cfg.Event && since >= b.cfg.Retain {
 		b.stats.TooLate++
-		return fmt.Errorf("%w: minute %d ended %v ago, less than retain: %v is allowed", ErrTooLate, s.Minute, since, b.cfg.Retain)
+		return fmt.Errorf("%w: minute %d ended %v ago, allowed is less than retain, %v", ErrTooLate, s.Minute, since, b.cfg.Retain)
 	}
 	return nil
 }
@@ -66,6 +66,7 @@ func (b *Board) store(c *counted, e *epoch, s *wire.State, now int64) error {
 		st = at.states[s.Group]
 	}
 	if st != nil && !st.newer(s) {
+		m.expires = b.expiry(s.Minute, now)
 		b.stats.Stale++
 		return nil
 	}
@@ -76,7 +77,13 @@ func (b *Board) store(c *counted, e *epoch, s *wire.State, now int64) error {
 			return fmt.Errorf("board: rule %q: %w", s.Rule.Name, err)
 		}
 	}
-	if err := b.admit(e, int64(len(encoded)+stateBytes)); err != nil {
+	size := len(encoded)
+	if st == nil {
+		size += stateBytes
+	} else {
+		size -= len(st.encoded)
+	}
+	if err := b.admit(e, size, s.Final); err != nil {
 		return err
 	}
 
@@ -92,9 +99,8 @@ func (b *Board) store(c *counted, e *epoch, s *wire.State, now int64) error {
 		st = &state{set: at, group: b.place(c, s.Group)}
 		m.add(st, s.Group)
 		b.stats.LiveStates++
-		b.resize(e, stateBytes)
 	}
-	b.resize(e, len(encoded)-len(st.encoded))
+	b.resize(e, size)
 	if s.Final && !st.final {
 		at.finals++
 	}
@@ -132,13 +138,17 @@ func (b *Board) expiry(m window.Minute, now int64) int64 {
 }
 
 // admit says whether n more bytes of live states may be. Past the limit each live shard still has its even share, so that no
-// shard can starve the others.
-func (b *Board) admit(e *epoch, n int64) error {
-	share := b.cfg.MaxLiveBytes / int64(max(b.stats.LiveEpochs, 1))
-	if b.stats.LiveBytes+n > b.cfg.MaxLiveBytes && e.bytes+n > share {
+// shard can starve the others; final states, by which room is made, may pass it twice.
+func (b *Board) admit(e *epoch, n int, final bool) error {
+	limit := b.cfg.MaxLiveBytes
+	if final {
+		limit *= 2
+	}
+	share := limit / int64(max(b.stats.LiveEpochs, 1))
+	if b.stats.LiveBytes+int64(n) > limit && e.bytes+int64(n) > share {
 		b.stats.Overloaded++
 		return fmt.Errorf("%w: live states hold %d of %d bytes, this shard's %d of an even share of %d",
-			ErrOverloaded, b.stats.LiveBytes, b.cfg.MaxLiveBytes, e.bytes, share)
+			ErrOverloaded, b.stats.LiveBytes, limit, e.bytes, share)
 	}
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/otel-topk/collector/topk"
 )
 
-// noon is where the tests' time begins: a whole hour.
-const noon = int64(1_700_006_400 * time.Second)
+// noon of 15 November 2023, UTC, is where the tests begin.
+const noon = int64(1_700_049_600 * time.Second)
 
 func ungrouped(t testing.TB, name string) *rule.Definition {
 	shape, err := topk.NewShape(0.001, 0.01, 7)

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-const noon = int64(1_700_006_400 * time.Second) // a whole hour
+const noon = int64(1_700_049_600 * time.Second) // 12:00:00
 
 func TestVerdicts(t *testing.T) {
 	wall := Clock{Lateness: 2 * time.Minute, Future: time.Minute}
