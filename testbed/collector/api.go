@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,6 +25,28 @@ func Get(t testing.TB, address, path string) (int, string) {
 	body, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	return response.StatusCode, string(body)
+}
+
+// Telemetry is what the process says of itself in the Prometheus format.
+func (c *Collector) Telemetry(t testing.TB) string {
+	t.Helper()
+	_, body := Get(t, c.Ports.Address(t, "telemetry"), "/metrics")
+	return body
+}
+
+// Value is the last word of the first line of text that starts with name.
+func Value(t testing.TB, text, name string) float64 {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, name) {
+			words := strings.Fields(line)
+			v, err := strconv.ParseFloat(words[len(words)-1], 64)
+			require.NoError(t, err)
+			return v
+		}
+	}
+	t.Fatalf("no line starts with %q", name)
+	return 0
 }
 
 // Get asks the API, which the configuration has at <api>.

@@ -33,29 +33,39 @@ type Collector struct {
 	stopped bool
 }
 
-// Binary is the path of the built binary.
-func Binary(t testing.TB) string {
+// Binaries by the target of the Makefile that builds them.
+var targets = map[string]string{"otelcol-topk": "build", "otelcol-bench": "bench-collectors"}
+
+// binary is the path of a built binary.
+func binary(t testing.TB, name string) string {
+	t.Helper()
 	dir, err := os.Getwd()
 	require.NoError(t, err)
 	for {
-		if _, err := os.Stat(filepath.Join(dir, "builder-config.yaml")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 			break
 		}
 		require.NotEqual(t, filepath.Dir(dir), dir, "this test does not run inside the repository")
 		dir = filepath.Dir(dir)
 	}
-	binary := filepath.Join(dir, "bin", "otelcol-topk")
-	if _, err := os.Stat(binary); err != nil {
-		t.Fatalf("%v: run make build first", err)
+	file := filepath.Join(dir, "bin", name)
+	if _, err := os.Stat(file); err != nil {
+		t.Fatalf("%v: run make %s first", err, targets[name])
 	}
-	return binary
+	return file
 }
 
-// Start runs the binary with a configuration, in which each <name> stands for a free address, and waits until it is
+// Start runs bin/otelcol-topk with a configuration, in which each <name> stands for a free address, and waits until it is
 // ready. Its own metrics are at <telemetry>. When the test ends it is stopped, and must then end without an error.
 func Start(t testing.TB, config string, ports *Ports) *Collector {
 	t.Helper()
-	c := launch(t, Binary(t), config, ports)
+	return StartBinary(t, "otelcol-topk", config, ports)
+}
+
+// StartBinary is Start for another file in bin.
+func StartBinary(t testing.TB, name, config string, ports *Ports) *Collector {
+	t.Helper()
+	c := launch(t, binary(t, name), config, ports)
 	select {
 	case <-c.output.ready:
 	case <-c.ended:
@@ -71,7 +81,7 @@ func Start(t testing.TB, config string, ports *Ports) *Collector {
 // Refused runs the binary with a configuration that must not start, and returns what it says.
 func Refused(t testing.TB, config string) string {
 	t.Helper()
-	c := launch(t, Binary(t), config, NewPorts())
+	c := launch(t, binary(t, "otelcol-topk"), config, NewPorts())
 	select {
 	case <-c.ended:
 	case <-c.output.ready:
@@ -85,16 +95,16 @@ func Refused(t testing.TB, config string) string {
 	return c.Output()
 }
 
-func launch(t testing.TB, binary, config string, ports *Ports) *Collector {
+func launch(t testing.TB, file, config string, ports *Ports) *Collector {
 	t.Helper()
 	host, port, err := net.SplitHostPort(ports.Address(t, "telemetry"))
 	require.NoError(t, err)
 	telemetry := "yaml:service::telemetry::metrics::readers: [{pull: {exporter: {prometheus: {host: '" + host + "', port: " + port + "}}}}]"
-	file := filepath.Join(t.TempDir(), "config.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(ports.Expand(t, config)), 0o600))
+	configFile := filepath.Join(t.TempDir(), "config.yaml")
+	require.NoError(t, os.WriteFile(configFile, []byte(ports.Expand(t, config)), 0o600))
 
 	c := &Collector{Ports: ports, output: &output{ready: make(chan struct{})}, ended: make(chan struct{})}
-	c.cmd = exec.Command(binary, "--config", file, "--config", telemetry)
+	c.cmd = exec.Command(file, "--config", configFile, "--config", telemetry)
 	c.cmd.Stdout, c.cmd.Stderr = c.output, c.output
 	require.NoError(t, c.cmd.Start())
 	go func() {
@@ -127,14 +137,6 @@ func (c *Collector) Stop(t testing.TB) {
 func (c *Collector) kill() {
 	_ = c.cmd.Process.Kill()
 	<-c.ended
-}
-
-// PID of the process.
-func (c *Collector) PID() int { return c.cmd.Process.Pid }
-
-// CPU that the process used; it must have been stopped.
-func (c *Collector) CPU() time.Duration {
-	return c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
 }
 
 var ownResource = regexp.MustCompile(`\t\{"resource": \{[^}]*\}(, )?`)

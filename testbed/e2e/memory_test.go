@@ -39,28 +39,7 @@ func measure(t *testing.T, c *collector.Collector) memory {
 		status, body = collector.Get(t, c.Ports.Address(t, "pprof"), "/debug/pprof/heap?gc=1&debug=1")
 		require.Equal(t, 200, status)
 	}
-	return memory{heap: value(t, body, "# HeapAlloc = "), resident: value(t, telemetryText(t, c), "otelcol_process_memory_rss")}
-}
-
-func telemetryText(t *testing.T, c *collector.Collector) string {
-	t.Helper()
-	_, body := collector.Get(t, c.Ports.Address(t, "telemetry"), "/metrics")
-	return body
-}
-
-// value of the first line that starts with name: its last word.
-func value(t *testing.T, text, name string) float64 {
-	t.Helper()
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, name) {
-			words := strings.Fields(line)
-			v, err := strconv.ParseFloat(words[len(words)-1], 64)
-			require.NoError(t, err)
-			return v
-		}
-	}
-	t.Fatalf("no line starts with %q", name)
-	return 0
+	return memory{heap: collector.Value(t, body, "# HeapAlloc = "), resident: collector.Value(t, c.Telemetry(t), "otelcol_process_memory_rss")}
 }
 
 // flood sends n records of keys from first on, each once, over three minutes of event time, in which every tenth record is

@@ -191,9 +191,8 @@ var ownLabels = regexp.MustCompile(`,?(otel_scope|service|processor|receiver|exp
 // telemetry shows the metrics whose names start with name and that are not zero, without the labels that say which process
 // it is.
 func telemetry(t *testing.T, c *collector.Collector, name string) string {
-	_, body := collector.Get(t, c.Ports.Address(t, "telemetry"), "/metrics")
 	var found []string
-	for line := range strings.Lines(body) {
+	for line := range strings.Lines(c.Telemetry(t)) {
 		if strings.HasPrefix(line, name) && !strings.HasSuffix(line, " 0\n") {
 			line = ownLabels.ReplaceAllString(strings.TrimSuffix(line, "\n"), "")
 			found = append(found, strings.Replace(strings.Replace(line, "{,", "{", 1), "{}", "", 1))
