@@ -56,7 +56,9 @@ func (m *collector) collect() int {
 		for _, b := range l.open() {
 			for _, s := range b.seats() {
 				size += m.refresh(s)
-				open = append(open, s)
+				if s.open.Load() != nil {
+					open = append(open, s)
+				}
 			}
 		}
 	}
@@ -184,5 +186,6 @@ func (m *collector) finish(b *bucket, now int64) {
 			size:    len(encoded),
 			expires: m.counter.expiry(b, now),
 		})
+		s.open.Store(nil)
 	}
 }

@@ -8,8 +8,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/processor/processortest"
 
 	"github.com/otel-topk/collector/internal/window"
+	"github.com/otel-topk/collector/processor/topkprocessor/internal/metadata"
 )
 
 func TestChangedStatesGoEveryEmitInterval(t *testing.T) {
@@ -84,6 +86,16 @@ func TestIdleShardSaysHelloAndGoodbye(t *testing.T) {
 		}
 		assert.Equal(t, []time.Duration{2 * time.Second, 12 * time.Second, 22 * time.Second, 23 * time.Second}, at)
 	})
+}
+
+func TestShardIsTheInstanceUnlessNamed(t *testing.T) {
+	set := processortest.NewNopSettings(metadata.Type)
+	set.Resource.Attributes().PutStr("service.instance.id", "instance-1")
+	for yaml, want := range map[string]string{tenants: "instance-1", tenants + "shard: eu-1\n": "eu-1"} {
+		p := startLogsWith(t, set, mustParse(t, yaml), (&fakeGateway{}).connect, nil)
+		assert.Equal(t, want, p.(*logs).counter.report(0).Shard)
+		stop(t, p)
+	}
 }
 
 func TestEmissionStretchesToStayUnderTheRate(t *testing.T) {

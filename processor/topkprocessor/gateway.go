@@ -3,7 +3,6 @@ package topkprocessor
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -90,7 +89,7 @@ func newGateway(c *counter, index int, set processor.Settings, connect connect) 
 	g := &gateway{
 		counter:  c,
 		index:    index,
-		logger:   c.logger.With(zap.String("gateway", strconv.Itoa(index)), zap.String("endpoint", cfg.ClientConfig.Endpoint)),
+		logger:   c.logger.With(zap.Int("gateway", index), zap.String("endpoint", cfg.ClientConfig.Endpoint)),
 		exporter: exp,
 		decoder:  decoder,
 		woken:    make(chan struct{}, 1),
@@ -126,8 +125,8 @@ func (g *gateway) run() {
 		case <-g.woken:
 		case <-timer.C:
 		}
-		if now := time.Now(); !now.Before(g.retry) {
-			g.flush(now)
+		if !time.Now().Before(g.retry) {
+			g.flush()
 		}
 		timer.Reset(g.pause(time.Now()))
 	}
@@ -142,10 +141,10 @@ func (g *gateway) pause(now time.Time) time.Duration {
 }
 
 // flush sends all there is: open states of each emission first, for they are what is waited for.
-func (g *gateway) flush(now time.Time) {
+func (g *gateway) flush() {
 	for !g.stopped() {
 		if n := g.emitted.Load(); n != g.seen {
-			if err := g.sendOpen(now); err != nil {
+			if err := g.sendOpen(time.Now()); err != nil {
 				g.fail(err)
 				return
 			}

@@ -205,6 +205,25 @@ func TestPipelinesOfOneConfigurationShareOneCounter(t *testing.T) {
 	})
 }
 
+func TestReloadInTheMiddleOfAMinuteLosesNothing(t *testing.T) { // T5
+	synctest.Test(t, func(t *testing.T) {
+		gw := &fakeGateway{}
+		f := newFactory(gw.connect)
+		total := uint64(0)
+		for range 3 {
+			p, err := f.CreateLogs(t.Context(), processortest.NewNopSettings(metadata.Type), mustParse(t, tenants), nopLogs(t))
+			require.NoError(t, err)
+			require.NoError(t, p.Start(t.Context(), componenttest.NewNopHost()))
+			require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(time.Now(), "a", "b")))
+			stop(t, p)
+			require.Len(t, gw.states, 1, "all of one minute")
+			total += gw.merged("tenants").Total()
+			gw.forget()
+		}
+		assert.EqualValues(t, 6, total, "each under an epoch of its own")
+	})
+}
+
 func nopLogs(t *testing.T) consumer.Logs {
 	next, err := consumer.NewLogs(func(context.Context, plog.Logs) error { return nil })
 	require.NoError(t, err)

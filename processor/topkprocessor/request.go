@@ -34,47 +34,19 @@ func (o *outgoing) size() int {
 
 // sendOpen sends the open states that changed, and unchanged ones that are due again as far as the rate allows.
 func (g *gateway) sendOpen(now time.Time) error {
-	open := *g.counter.collector.open.Load()
-	marks := make(map[*seat]sentMark, len(open))
-	var changed, repeated []outgoing
-	size := 0
-	for _, s := range open {
-		o := outgoing{ledger: s.bucket.ledger, seat: s}
-		st := s.open.Load()
-		mark := g.sent[s]
-		marks[s] = mark
-		if mark.sequence == st.sequence && now.Sub(mark.at) < repeatInterval && !mark.at.Before(g.recovered) {
-			continue
-		}
-		o.state = wire.State{
-			Epoch:    g.counter.epoch,
-			Shard:    g.counter.shard,
-			Sequence: st.sequence,
-			Rule:     o.ledger.definition,
-			Minute:   s.bucket.minute,
-			Group:    s.group,
-			Groups:   st.groups,
-			Newest:   st.newest,
-			Encoded:  st.encoded,
-		}
-		if mark.sequence == st.sequence {
-			repeated = append(repeated, o)
-			continue
-		}
-		size += o.size()
-		changed = append(changed, o)
+	states, repeated := g.open(now)
+	budget := int(openRate * g.counter.cfg.EmitInterval / time.Second)
+	for i := range states {
+		budget -= states[i].size()
 	}
-	g.sent = marks
-	budget := int(openRate*g.counter.cfg.EmitInterval/time.Second) - size
-	slices.SortFunc(repeated, func(a, b outgoing) int { return marks[a.seat].at.Compare(marks[b.seat].at) })
 	for i := range repeated {
 		if budget -= repeated[i].size(); budget < 0 && i > 0 {
 			break
 		}
-		changed = append(changed, repeated[i])
+		states = append(states, repeated[i])
 	}
-	slices.SortFunc(changed, func(a, b outgoing) int { return cmp.Compare(b.state.Minute, a.state.Minute) })
-	for _, batch := range split(changed) {
+	slices.SortFunc(states, func(a, b outgoing) int { return cmp.Compare(b.state.Minute, a.state.Minute) })
+	for _, batch := range split(states) {
 		settled, err := g.deliver(batch)
 		for i := range settled {
 			g.sent[batch[i].seat] = sentMark{sequence: batch[i].state.Sequence, at: g.last}
@@ -84,6 +56,40 @@ func (g *gateway) sendOpen(now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// open states that changed since the gateway answered them, and those that are due again, the longest due first.
+func (g *gateway) open(now time.Time) (changed, repeated []outgoing) {
+	open := *g.counter.collector.open.Load()
+	marks := make(map[*seat]sentMark, len(open))
+	for _, s := range open {
+		st := s.open.Load()
+		if st == nil {
+			continue // closed since; its final state is on its way
+		}
+		l, mark := s.bucket.ledger, g.sent[s]
+		marks[s] = mark
+		o := outgoing{ledger: l, seat: s, state: wire.State{
+			Epoch:    g.counter.epoch,
+			Shard:    g.counter.shard,
+			Sequence: st.sequence,
+			Rule:     l.definition,
+			Minute:   s.bucket.minute,
+			Group:    s.group,
+			Groups:   st.groups,
+			Newest:   st.newest,
+			Encoded:  st.encoded,
+		}}
+		switch {
+		case mark.sequence != st.sequence:
+			changed = append(changed, o)
+		case now.Sub(mark.at) >= repeatInterval || mark.at.Before(g.recovered):
+			repeated = append(repeated, o)
+		}
+	}
+	g.sent = marks
+	slices.SortFunc(repeated, func(a, b outgoing) int { return marks[a.seat].at.Compare(marks[b.seat].at) })
+	return changed, repeated
 }
 
 // sendFinals sends one request of the oldest final states and says whether there were any.

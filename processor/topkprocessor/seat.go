@@ -21,7 +21,7 @@ type seat struct {
 	newest atomic.Int64 // newest event counted
 	weight atomic.Uint64
 
-	open atomic.Pointer[openState] // as last encoded
+	open atomic.Pointer[openState] // as last encoded; nil: not yet, or closed
 }
 
 // cell is what one stripe counted.

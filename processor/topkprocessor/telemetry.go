@@ -14,7 +14,7 @@ import (
 	"github.com/otel-topk/collector/processor/topkprocessor/internal/metadata"
 )
 
-// telemetry reads the counter's tallies when they are asked for; the way of records records nothing.
+// telemetry reads the counter's tallies when somebody asks; nothing is measured on the way of records.
 type telemetry struct {
 	builder *metadata.TelemetryBuilder
 }
