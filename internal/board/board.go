@@ -36,8 +36,9 @@ const (
 
 	stateBytes = 512 // of a live state, beside its encoding
 
-	defaultMaxLiveBytes = 2 << 30
+	defaultMaxLiveBytes = 1 << 30
 	defaultMaxPartBytes = 4 << 30
+	defaultMaxListBytes = 8 << 30
 )
 
 // Config of a Board. Times are wall durations.
@@ -47,17 +48,18 @@ type Config struct {
 	Retain       time.Duration   // how long late final states are taken: after their minute, with Event after they came first
 	PointQueries string          // "global", "all" or "off"
 	MaxRules     int             // definitions; more are refused
-	MaxGroups    int             // per rule; more count in scope overflow
+	MaxGroups    int             // of a rule; more count in scope overflow
 	MaxEpochs    int             // live shards; more are told to come again later
 	KeepMinutes  time.Duration   // how long minute parts are kept, at least 5m; 5-minute and hour parts are kept 24h
-	MaxLiveBytes int64           // of live states, a shard may always have its even share; 0: 2 GiB
+	MaxLiveBytes int64           // of live states, a shard may always have its even share; 0: 1 GiB
 	MaxPartBytes int64           // of parts, the oldest go first; 0: 4 GiB
+	MaxListBytes int64           // of what is kept merged for lists, at its full size; past it as MaxRules and MaxGroups; 0: 8 GiB
 }
 
 // Errors of Accept and Report. ErrOverloaded means: come again later. Any other is for good.
 var (
 	ErrOverloaded = errors.New("board: overloaded")
-	ErrRules      = errors.New("board: too many rules")
+	ErrRules      = errors.New("board: no room for one more rule")
 	ErrTooLate    = errors.New("board: state is too late")
 	ErrTooEarly   = errors.New("board: state is ahead of time")
 )
@@ -66,15 +68,16 @@ var (
 type Stats struct {
 	Rules, Groups, LiveEpochs, LiveStates, Parts int
 	LiveBytes, PartBytes                         int64
+	ListBytes                                    int64 // set aside for what is kept merged
 
 	Accepted, Stale, Folded uint64 // states taken, taken without effect, moved into parts
 	TooLate, TooEarly       uint64 // states refused
-	RefusedRules            uint64 // states refused for MaxRules
+	RefusedRules            uint64 // states refused for MaxRules or MaxListBytes
 	Overloaded              uint64 // states and reports refused for MaxEpochs and MaxLiveBytes
 	GivenUpParts            uint64 // for MaxPartBytes
 	Unmerged                uint64 // summaries left out, as the total would pass 2^63
 
-	OverflowedGroups map[string]uint64 // by rule: states that count in scope overflow for MaxGroups
+	OverflowedGroups map[string]uint64 // by rule: states that count in scope overflow for MaxGroups or MaxListBytes
 }
 
 // Board is made by New.
@@ -102,6 +105,9 @@ func New(cfg Config) *Board {
 	}
 	if cfg.MaxPartBytes == 0 {
 		cfg.MaxPartBytes = defaultMaxPartBytes
+	}
+	if cfg.MaxListBytes == 0 {
+		cfg.MaxListBytes = defaultMaxListBytes
 	}
 	windows := slices.Clone(cfg.Windows)
 	slices.Sort(windows)

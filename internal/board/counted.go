@@ -34,6 +34,8 @@ type counted struct {
 	floor      window.Minute // parts before it were given up
 	groups     map[rule.Group]*group
 	named      int                          // groups that have a name
+	room       int64                        // set aside for each of them
+	ruleRoom   int64                        // and for the others
 	overflowed map[wire.Epoch]window.Minute // the newest minute with an overflow
 	clock      uint64                       // counts changes
 	overflowAt uint64                       // change of an overflow
@@ -69,9 +71,9 @@ func (b *Board) counted(d *rule.Definition, now int64) (*counted, error) {
 	fingerprint := d.Fingerprint()
 	r := b.rules[d.Name]
 	if r == nil || r.definitions[fingerprint] == nil {
-		if n := b.definitions(); n >= b.cfg.MaxRules {
+		if err := b.admitRule(d); err != nil {
 			b.stats.RefusedRules++
-			return nil, fmt.Errorf("%w: rule %q is one more than the %d that may be", ErrRules, d.Name, b.cfg.MaxRules)
+			return nil, err
 		}
 	}
 	if r == nil {
@@ -91,6 +93,8 @@ func (b *Board) counted(d *rule.Definition, now int64) (*counted, error) {
 			minutes:     map[window.Minute]*minute{},
 			parts:       map[window.Part]part{},
 			groups:      map[rule.Group]*group{global: b.newGroup()},
+			room:        b.listRoom(d, groupResidents(d)),
+			ruleRoom:    b.ruleRoom(d),
 			overflowed:  map[wire.Epoch]window.Minute{},
 		}
 		r.definitions[fingerprint] = c
@@ -99,6 +103,18 @@ func (b *Board) counted(d *rule.Definition, now int64) (*counted, error) {
 	c.use(d)
 	b.recent = recentRule{d, c}
 	return c, nil
+}
+
+// admitRule sets room aside for one more definition.
+func (b *Board) admitRule(d *rule.Definition) error {
+	if n := b.definitions(); n >= b.cfg.MaxRules {
+		return fmt.Errorf("%w: rule %q comes after the %d that may be", ErrRules, d.Name, b.cfg.MaxRules)
+	}
+	if n := b.ruleRoom(d); !b.take(n) {
+		return fmt.Errorf("%w: rule %q of %dx%d cells needs %d bytes for its lists, %d of %d are taken",
+			ErrRules, d.Name, d.Shape.Width, d.Shape.Depth, n, b.stats.ListBytes, b.cfg.MaxListBytes)
+	}
+	return nil
 }
 
 // use takes the definition with the longest list: k and residents are no part of the fingerprint.
@@ -136,7 +152,7 @@ func (b *Board) place(c *counted, g rule.Group) rule.Group {
 		return g
 	}
 	if g.Scope == rule.ScopeGroup {
-		if c.named >= b.cfg.MaxGroups {
+		if c.named >= b.cfg.MaxGroups || !b.take(c.room) {
 			b.stats.OverflowedGroups[c.rule.Name]++
 			return b.place(c, overflow)
 		}

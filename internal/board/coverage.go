@@ -128,10 +128,20 @@ func (at *presence) named() []wire.SilentShard {
 func (r *ruled) elect(at *presence) *counted {
 	for _, f := range r.fingerprints() {
 		if c := r.definitions[f]; r.served == nil || at.reportingBy[f] > at.reportingBy[r.served.fingerprint] {
-			r.served = c
+			r.serve(c)
 		}
 	}
 	return r.served
+}
+
+// serve lists c from now on; what was kept merged of another goes.
+func (r *ruled) serve(c *counted) {
+	if r.served != nil {
+		for _, g := range r.served.groups {
+			clear(g.closed)
+		}
+	}
+	r.served = c
 }
 
 // conflicts are the definitions that are counted and not served.

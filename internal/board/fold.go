@@ -175,6 +175,7 @@ func (b *Board) forgetGroups(c *counted, s span) {
 		b.stats.Groups--
 		if g.Scope == rule.ScopeGroup {
 			c.named--
+			b.stats.ListBytes -= c.room
 		}
 	}
 }

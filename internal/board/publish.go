@@ -265,6 +265,7 @@ func (p *publication) forget(name string, at *presence) {
 		delete(r.definitions, f)
 		b.recent = recentRule{}
 		b.stats.Groups -= len(c.groups)
+		b.stats.ListBytes -= c.ruleRoom + int64(c.named)*c.room
 	}
 	if r.definitions[r.served.fingerprint] == nil {
 		r.served = nil

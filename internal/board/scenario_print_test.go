@@ -90,13 +90,15 @@ func (s *scenario) coverage(out *strings.Builder, l *wire.Snapshot) {
 	}
 }
 
-// stats prints what is not zero.
+// stats prints what is not zero; bytes only if asked for.
 func (s *scenario) stats() string {
 	var out strings.Builder
 	v := reflect.ValueOf(s.b.Stats())
 	for i := range v.NumField() {
 		name := v.Type().Field(i).Name
-		if f := v.Field(i); !f.IsZero() && !(f.Kind() == reflect.Map && f.Len() == 0) && !strings.HasSuffix(name, "Bytes") {
+		f := v.Field(i)
+		empty := f.IsZero() || f.Kind() == reflect.Map && f.Len() == 0
+		if !empty && (s.d.HasArg("bytes") || !strings.HasSuffix(name, "Bytes")) {
 			fmt.Fprintf(&out, "%s %v\n", name, f.Interface())
 		}
 	}

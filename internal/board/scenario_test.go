@@ -17,6 +17,7 @@ import (
 // TestScenarios reads what happens and what comes out from testdata. `go test -rewrite` writes what comes out.
 //
 //	board [event] [windows=(5m,1h)] [retain=2h] [keep-minutes=2h] [max-rules=] [max-groups=] [max-epochs=] [max-live=] [max-parts=]
+//	    [max-lists=]
 //	shard NAME epoch=N [rule=NAME] [grouped] [k=] [residents=] [width=] [seed=] [max-groups=] [label=NAME]
 //	count NAME HH:MM:SS [group=NAME|missing]    with lines: KEY WEIGHT
 //	empty NAME HH:MM:SS                         a state without records
@@ -25,7 +26,7 @@ import (
 //	report NAME [records=] [late=] [future=] [dropped=] [goodbye]
 //	now HH:MM:SS [day=N]                        the wall clock
 //	publish [window=5m] [coverage] [brief]
-//	stats
+//	stats [bytes]
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		s := &scenario{T: t, now: noon, shards: map[string]*shard{}, messages: map[string][]message{}, b: New(wallConfig())}
@@ -117,6 +118,7 @@ func (s *scenario) board() {
 	cfg.MaxEpochs = s.number("max-epochs", cfg.MaxEpochs)
 	cfg.MaxLiveBytes = int64(s.number("max-live", 0))
 	cfg.MaxPartBytes = int64(s.number("max-parts", 0))
+	cfg.MaxListBytes = int64(s.number("max-lists", 0))
 	s.b = New(cfg)
 }
 

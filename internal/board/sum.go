@@ -15,8 +15,10 @@ func (c *counted) residents(g rule.Group) int {
 	if g == global {
 		return mergedResidents
 	}
-	return min(c.rule.Residents, mergedResidents)
+	return groupResidents(c.rule)
 }
+
+func groupResidents(d *rule.Definition) int { return min(d.Residents, mergedResidents) }
 
 // empty makes a summary of g to merge into.
 func (c *counted) empty(g rule.Group) *topk.Summary {
