@@ -58,7 +58,7 @@ func (s *Summary) AppendBinary(b []byte) ([]byte, error) {
 	t := &s.residents
 	order := t.order(scratch.order[:0], true)
 	scratch.order = order
-	t.sort(order)
+	t.sort(order, 0)
 
 	b = slices.Grow(b, s.sizeHint())
 	start := len(b)

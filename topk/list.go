@@ -31,18 +31,18 @@ func (s *Summary) Top(k int) List {
 		t.lead(order, k+1)
 		order = order[:k+1]
 	}
-	t.sort(order)
-	for len(order) > 0 && order[len(order)-1].estimate == 0 { // expected, did not come
+	t.sort(order, 0)
+	for len(order) > 0 && t.estimate(order[len(order)-1].slot) == 0 { // expected, did not come
 		order = order[:len(order)-1]
 	}
 	l := List{K: k, Theta: s.theta}
 	if k < len(order) {
-		l.Next = order[k].estimate
+		l.Next = t.estimate(order[k].slot)
 		order = order[:k]
 	}
 	l.Items = make([]Item, len(order))
 	for i, r := range order {
-		l.Items[i] = Item{Key: string(t.key(r.slot)), Estimate: r.estimate, Lower: t.hot[r.slot].lo}
+		l.Items[i] = Item{Key: string(t.key(r.slot)), Estimate: t.estimate(r.slot), Lower: t.hot[r.slot].lo}
 	}
 	l.certify()
 	return l

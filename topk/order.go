@@ -1,123 +1,113 @@
 package topk
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"math/bits"
 	"slices"
 )
 
-// ranked is a resident in the one order: estimate descending, key bytes ascending.
+// The one order of residents is estimate descending, key bytes ascending. Taken apart it is an order of numbers: digit 0 is the
+// estimate, upside down, each further one seven bytes of the key and how many of them there are. Most residents differ
+// in the first digit or two.
+
+// ranked is a resident and the digit it is being ordered by.
 type ranked struct {
-	estimate uint64
-	prefix   uint64 // of the key: its first eight bytes, big endian
-	slot     int
+	digit uint64
+	slot  int
 }
 
-// order appends the residents to b, but for pinned ones if told so. Prefixes are for later: most are never compared.
+// order appends the residents to b, but for pinned ones if told so.
 func (t *table) order(b []ranked, pinned bool) []ranked {
 	b = slices.Grow(b, t.size)
 	for i := range t.slots {
 		if pinned || !t.cold[i].pinned {
-			b = append(b, ranked{estimate: t.estimate(i), slot: i})
+			b = append(b, ranked{slot: i})
 		}
 	}
 	return b
 }
 
-// lead moves the first n in order to the front, in expected time O(len): by estimate, and by key only those that tie there.
-func (t *table) lead(order []ranked, n int) {
-	if n <= 0 || n >= len(order) {
+func (t *table) digits(order []ranked, d int) {
+	if d == 0 {
+		for i := range order {
+			order[i].digit = ^t.estimate(order[i].slot)
+		}
 		return
 	}
-	selectNth(order, n-1, byEstimate)
-	cut := order[n-1].estimate
-	from, to := n-1, n
-	for i := n - 2; i >= 0; i-- {
-		if order[i].estimate == cut {
-			from--
-			order[i], order[from] = order[from], order[i]
-		}
-	}
-	for i := n; i < len(order); i++ {
-		if order[i].estimate == cut {
-			order[i], order[to] = order[to], order[i]
-			to++
-		}
-	}
-	if to == n {
-		return
-	}
-	tied := order[from:to]
-	t.prefixes(tied)
-	selectNth(tied, n-1-from, t.byKey)
-}
-
-// sort puts them in order.
-func (t *table) sort(order []ranked) {
-	t.prefixes(order)
-	slices.SortFunc(order, t.compare)
-}
-
-func (t *table) prefixes(order []ranked) {
 	for i := range order {
 		key := t.key(order[i].slot)
-		if len(key) < 8 {
-			var padded [8]byte
-			copy(padded[:], key)
-			key = padded[:]
+		key = key[min(7*(d-1), len(key)):]
+		if len(key) >= 8 {
+			order[i].digit = binary.BigEndian.Uint64(key)&^0xff | 7
+			continue
 		}
-		order[i].prefix = binary.BigEndian.Uint64(key)
+		var last [8]byte
+		copy(last[:7], key)
+		last[7] = byte(min(len(key), 7))
+		order[i].digit = binary.BigEndian.Uint64(last[:])
 	}
 }
 
-func byEstimate(a, b ranked) int { return cmp.Compare(b.estimate, a.estimate) }
-
-func (t *table) byKey(a, b ranked) int {
-	if a.prefix != b.prefix {
-		return cmp.Compare(a.prefix, b.prefix)
+// lead moves the first n in order to the front, in expected time O(len): by a digit, and by the next only those that tie
+// across n.
+func (t *table) lead(order []ranked, n int) {
+	for d := 0; 0 < n && n < len(order); d++ {
+		t.digits(order, d)
+		from, to := selectNth(order, n-1)
+		order, n = order[from:to], n-from
 	}
-	return bytes.Compare(t.key(a.slot), t.key(b.slot))
 }
 
-func (t *table) compare(a, b ranked) int {
-	if a.estimate != b.estimate {
-		return byEstimate(a, b)
-	}
-	return t.byKey(a, b)
-}
-
-// selectNth moves what a sort would put at n there, and what comes before it to its left: Hoare's selection. The order of a
-// table is by the seeded hash, so only one who knows the seed can arrange a slow input; then a sort ends it.
-func selectNth(a []ranked, n int, compare func(a, b ranked) int) {
-	for rounds := 4 * bits.Len(uint(len(a))); len(a) > 1; rounds-- {
-		if rounds == 0 {
-			slices.SortFunc(a, compare)
-			return
+// sort puts them in order, from digit d on.
+func (t *table) sort(order []ranked, d int) {
+	t.digits(order, d)
+	slices.SortFunc(order, byDigit)
+	for from, to := 0, 0; from < len(order); from = to {
+		for to = from + 1; to < len(order) && order[to].digit == order[from].digit; to++ {
 		}
-		pivot := a[len(a)/2]
-		i, j := 0, len(a)-1
-		for i <= j {
-			for compare(a[i], pivot) < 0 {
+		if to > from+1 {
+			t.sort(order[from:to], d+1)
+		}
+	}
+}
+
+func byDigit(a, b ranked) int { return cmp.Compare(a.digit, b.digit) }
+
+// selectNth moves what a sort by digit would put at n there, smaller ones before and larger ones behind it, and returns the range
+// of those that equal it: Hoare's selection with Dijkstra's partition. The order of a table is by the seeded hash, so only one
+// who knows the seed can arrange a slow input; after too many rounds a sort ends it.
+func selectNth(a []ranked, n int) (from, to int) {
+	from, to = 0, len(a)
+	for rounds := 4 * bits.Len(uint(len(a))); rounds > 0; rounds-- {
+		pivot := a[from+(to-from)/2].digit
+		less, i, more := from, from, to
+		for i < more {
+			switch d := a[i].digit; {
+			case d < pivot:
+				a[i], a[less] = a[less], a[i]
+				less++
 				i++
-			}
-			for compare(a[j], pivot) > 0 {
-				j--
-			}
-			if i <= j {
-				a[i], a[j] = a[j], a[i]
+			case d > pivot:
+				more--
+				a[i], a[more] = a[more], a[i]
+			default:
 				i++
-				j--
 			}
 		}
 		switch {
-		case n <= j:
-			a = a[:j+1]
-		case n >= i:
-			a, n = a[i:], n-i
+		case n < less:
+			to = less
+		case n >= more:
+			from = more
 		default:
-			return
+			return less, more
 		}
 	}
+	slices.SortFunc(a[from:to], byDigit)
+	for from = n; from > 0 && a[from-1].digit == a[n].digit; from-- {
+	}
+	for to = n + 1; to < len(a) && a[to].digit == a[n].digit; to++ {
+	}
+	return from, to
 }

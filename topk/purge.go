@@ -39,7 +39,7 @@ func (s *Summary) flush(b *scratch, keep int) {
 	t.lead(b.order, keep)
 	var largest uint64
 	for _, r := range b.order[keep:] {
-		largest = max(largest, r.estimate)
+		largest = max(largest, t.estimate(r.slot))
 	}
 	if largest > 0 { // else only expected keys go, that did not come
 		s.ensureTail()
@@ -47,8 +47,8 @@ func (s *Summary) flush(b *scratch, keep int) {
 	}
 	for _, r := range b.order[keep:] {
 		k := t.identity(r.slot)
-		if r.estimate > 0 {
-			s.raise(k, r.estimate)
+		if e := t.estimate(r.slot); e > 0 {
+			s.raise(k, e)
 		}
 		if t.hot[r.slot].lo > 0 {
 			s.tail.seen.touch(k.id)

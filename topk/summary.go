@@ -79,10 +79,15 @@ func (s *Summary) miss(k identity, key string, w uint64) {
 		return
 	}
 	var base uint64
-	if s.tail != nil {
+	if t := s.tail; t != nil {
 		var stays bool
-		if base, stays = s.touch(k, w); stays {
-			s.tail.seen.touch(k.id)
+		if s.shape.Depth == 5 && t.narrow != nil {
+			base, stays = touchFive(t.narrow, uint64(s.shape.Width), k, w, s.theta)
+		} else {
+			base, stays = s.touch(k, w)
+		}
+		if stays {
+			t.seen.touch(k.id)
 			return
 		}
 	}

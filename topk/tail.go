@@ -62,12 +62,6 @@ func (s *Summary) setTheta(theta uint64) {
 
 // touch: e = min(cells) + w. If e <= theta the cells rise to e and the key stays in the tail. base is min(cells) of before.
 func (s *Summary) touch(k identity, w uint64) (base uint64, stays bool) {
-	switch t := s.tail; {
-	case s.shape.Depth == 5 && t.narrow != nil:
-		return touchFive(t.narrow, uint64(s.shape.Width), k, w, s.theta)
-	case s.shape.Depth == 5:
-		return touchFive(t.wide, uint64(s.shape.Width), k, w, s.theta)
-	}
 	base = s.least(k)
 	if base+w > s.theta {
 		return base, false
@@ -76,8 +70,8 @@ func (s *Summary) touch(k identity, w uint64) (base uint64, stays bool) {
 	return base, true
 }
 
-// touchFive is touch for the default depth, all five cells in registers.
-func touchFive[C cell](c []C, width uint64, k identity, w, theta uint64) (base uint64, stays bool) {
+// touchFive is touch for five rows of narrow cells, the default, all of them in registers.
+func touchFive(c []uint32, width uint64, k identity, w, theta uint64) (base uint64, stays bool) {
 	i0 := (k.place * rowMul[0] >> 32) * width >> 32
 	i1 := (k.id*rowMul[1]>>32)*width>>32 + width
 	i2 := (k.place*rowMul[2]>>32)*width>>32 + 2*width
@@ -88,7 +82,7 @@ func touchFive[C cell](c []C, width uint64, k identity, w, theta uint64) (base u
 	if base+w > theta {
 		return base, false
 	}
-	e := C(base + w)
+	e := uint32(base + w)
 	c[i0], c[i1], c[i2], c[i3], c[i4] = max(c0, e), max(c1, e), max(c2, e), max(c3, e), max(c4, e)
 	return base, true
 }
