@@ -78,6 +78,8 @@ func (b *bucket) find(g rule.Group) *seat {
 		return b.global
 	case rule.ScopeMissing:
 		return b.missing
+	case rule.ScopeOverflow:
+		return b.overflow
 	}
 	if s := b.groups[g.Name]; s != nil {
 		return s

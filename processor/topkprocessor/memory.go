@@ -20,15 +20,23 @@ func (c *counter) memoryBound() int64 {
 		if l.definition.Grouped() {
 			lists = int64(l.maxGroups) + 2
 		}
-		one := summaryBound(l.definition.Residents, l.definition.MaxKeyBytes, l.definition.Shape)
-		sum += lists * buckets * (int64(len(c.stripes)) + 1) * one // what is encoded of a state is one stripe more
-		sum += one                                                 // where stripes are merged
+		d := l.definition
+		one := summaryBound(d.Residents, d.MaxKeyBytes, d.Shape)
+		sum += lists * buckets * (int64(len(c.stripes))*one + encodedBound(d.Residents, d.MaxKeyBytes, d.Shape))
+		sum += one // where stripes are merged
 	}
 	return sum
 }
 
-// summaryBound is the most that one summary holds: its table, its keys, which grow by doubling, its cells once they are 64
-// bits, its registers.
+// summaryBound is the most that one summary holds: its table, its keys, which grow by a part of themselves, its cells once
+// they are 64 bits, its registers.
 func summaryBound(residents, keyBytes int, shape topk.Shape) int64 {
-	return int64(residents)*int64(residentBytes+2*keyBytes) + int64(shape.Width)*int64(shape.Depth)*8 + 4096 + 1024
+	return int64(residents)*int64(residentBytes+keyBytes*3/2) + cells(shape)*8 + 4096 + 1024
 }
+
+// encodedBound is the most that a summary is when encoded.
+func encodedBound(residents, keyBytes int, shape topk.Shape) int64 {
+	return int64(residents)*int64(keyBytes+24) + cells(shape)*9 + 4096 + 1024
+}
+
+func cells(shape topk.Shape) int64 { return int64(shape.Width) * int64(shape.Depth) }
