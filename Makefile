@@ -7,6 +7,7 @@ SHELL := /bin/bash
 TOOLS     := $(CURDIR)/_build/tools
 COLLECTOR := $(CURDIR)/_build/collector
 BINARY    := bin/otelcol-topk
+BENCHED   := $(CURDIR)/_build/bench
 FUZZTIME  ?= 10s
 BENCH     ?= .
 LOAD      ?= 1
@@ -62,6 +63,19 @@ bench: $(TOOLS)/benchstat ## benchmarks, as a table (BENCH: a pattern)
 	@mkdir -p _build
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count 5 ./topk ./internal/... ./processor/... | tee _build/bench.txt
 	benchstat _build/bench.txt
+
+$(BENCHED)/main.go: testbed/bench/builder-config.yaml go.mod $(TOOLS)/builder
+	builder --config testbed/bench/builder-config.yaml --skip-compilation
+	@touch $@
+
+.PHONY: bench-collectors
+bench-collectors: $(BENCHED)/main.go ## whole collectors against contrib's count, and at 300,000 records a second; writes testbed/results
+	CGO_ENABLED=0 go -C $(BENCHED) build -mod=mod -trimpath -ldflags '-s -w' -o $(CURDIR)/bin/otelcol-bench .
+	go test -run '^$$' -bench . -benchtime 1x -timeout 30m ./testbed/bench -v -results ../results
+
+.PHONY: test-memory
+test-memory: build ## memory under ten million distinct keys (minutes); writes testbed/results
+	go test -count=1 -run TestAFloodOfKeys -timeout 30m ./testbed/e2e -v -distinct 10000000 -results ../results
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for a short while (FUZZTIME)

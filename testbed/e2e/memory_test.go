@@ -3,6 +3,8 @@ package e2e
 import (
 	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,7 +19,10 @@ import (
 	"github.com/otel-topk/collector/testbed/oracle"
 )
 
-var distinct = flag.Int("distinct", 1_000_000, "distinct keys of the memory test")
+var (
+	distinct = flag.Int("distinct", 1_000_000, "distinct keys of the memory test")
+	results  = flag.String("results", "", "`folder` to write what the memory test measured to; empty: none")
+)
 
 // profiled adds the endpoint that tells how large the live heap is.
 func profiled(config string) string {
@@ -42,26 +47,40 @@ func measure(t *testing.T, c *collector.Collector) memory {
 	return memory{heap: collector.Value(t, body, "# HeapAlloc = "), resident: collector.Value(t, c.Telemetry(t), "otelcol_process_memory_rss")}
 }
 
-// flood sends n records of keys from first on, each once, over three minutes of event time, in which every tenth record is
-// of one of ten heavy keys.
+const memoryPage = `# Memory under keys that are seen once
+
+Measured by ` + "`make test-memory`" + `: one collector with one rule, which counts, merges and answers.
+
+| after | memory |
+|---|---|
+| %d distinct keys | %v |
+| %d more | %v |
+`
+
+// flood sends n keys from the first on, each once, over three minutes of event time, and with every tenth of them a record
+// of one of ten heavy keys. Only those are counted by key, and all in the total.
 func flood(t *testing.T, to *collector.Sender, exact *oracle.Counts, first, n int) {
 	t.Helper()
 	const batch = 2000
 	for start := first; start < first+n; start += batch {
 		ld := plog.NewLogs()
 		records := ld.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords()
-		records.EnsureCapacity(batch)
 		at := pcommon.NewTimestampFromTime(noon.Add(time.Duration(start/batch%180) * time.Second))
-		for i := start; i < start+batch; i++ {
-			key := "a key that is seen once, number " + strconv.Itoa(i)
-			if i%10 == 0 {
-				key = "heavy-" + strconv.Itoa(i/10%10)
-			}
+		add := func(key string) {
 			lr := records.AppendEmpty()
 			lr.SetTimestamp(at)
 			lr.Attributes().PutStr("key", key)
-			exact.Add(key, 1)
 		}
+		for i := start; i < start+batch; i++ {
+			add("a key that is seen once, number " + strconv.Itoa(i))
+			if i%10 == 0 {
+				heavy := "heavy-" + strconv.Itoa(i/10%10)
+				add(heavy)
+				exact.Add(heavy, 1)
+			}
+		}
+		exact.Total += batch
+		exact.Records += batch
 		require.NoError(t, to.Logs(t.Context(), ld))
 	}
 }
@@ -74,15 +93,20 @@ func TestAFloodOfKeysLeavesMemoryFlat(t *testing.T) {
 	awaitGateway(t, c)
 	to := collector.NewSender(t, ports.Address(t, "otlp"))
 
+	const warm = 400_000
 	exact := oracle.NewCounts()
-	flood(t, to, exact, 0, 400_000) // fills every table and buffer
+	flood(t, to, exact, 0, warm) // fills every table and buffer
 	c.AwaitTotal(t, exact.Total, "window", "5m")
 	before := measure(t, c)
-	flood(t, to, exact, 400_000, *distinct)
+	flood(t, to, exact, warm, *distinct)
 	list := c.AwaitTotal(t, exact.Total, "window", "5m")
 	after := measure(t, c)
 
-	t.Logf("%d distinct keys: before %v, after %v", *distinct, before, after)
+	text := fmt.Sprintf(memoryPage, warm, before, *distinct, after)
+	t.Log(text)
+	if *results != "" {
+		require.NoError(t, os.WriteFile(filepath.Join(*results, "memory.md"), []byte(text), 0o644))
+	}
 	assert.Less(t, after.heap, before.heap*1.10, "live heap")
 	assert.Less(t, after.resident, before.resident*1.25, "resident memory")
 	require.NoError(t, list.Law(exact, 10))
