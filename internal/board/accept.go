@@ -27,7 +27,7 @@ func (b *Board) Accept(s *wire.State, now int64) error {
 		p.fingerprint = c.fingerprint
 	}
 	if b.cfg.Event {
-		first := b.span(c, now).first
+		first := b.first(c, window.MinuteOf(c.newest))
 		if p != nil {
 			first = max(first, p.forgotten)
 		}

@@ -65,6 +65,7 @@ func BenchmarkPublish(b *testing.B) {
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
 			b.ReportMetric(float64(m.HeapAlloc)/(1<<20), "MiB")
+			runtime.KeepAlive(g)
 		})
 	}
 }

@@ -51,7 +51,7 @@ type Config struct {
 	MaxGroups    int             // of a rule; more count in scope overflow
 	MaxEpochs    int             // live shards; more are told to come again later
 	KeepMinutes  time.Duration   // how long minute parts are kept, at least 5m; 5-minute and hour parts are kept 24h
-	MaxLiveBytes int64           // of live states, a shard may always have its even share; 0: 1 GiB
+	MaxLiveBytes int64           // of live states as they came, a shard may always have its even share; 0: 1 GiB
 	MaxPartBytes int64           // of parts, the oldest go first; 0: 4 GiB
 	MaxListBytes int64           // of what is kept merged for lists, at its full size; past it as MaxRules and MaxGroups; 0: 8 GiB
 }

@@ -197,15 +197,28 @@ func (b *Board) span(c *counted, now int64) span {
 	if b.cfg.Event {
 		s.newest, s.asOf = window.MinuteOf(c.newest), c.newest
 	}
-	s.first = s.newest
+	s.first = b.first(c, s.newest)
 	for _, w := range b.windows {
-		if known := time.Duration(s.newest-c.floor+1) * window.Bucket; c.floor > 0 && known < w {
-			w = max(known, 0)
-		}
-		s.starts = append(s.starts, b.keep.Start(w, s.newest))
-		s.first = min(s.first, s.starts[len(s.starts)-1])
+		s.starts = append(s.starts, b.start(c, w, s.newest))
 	}
 	return s
+}
+
+// start of a window. It is short of what was given up.
+func (b *Board) start(c *counted, w time.Duration, newest window.Minute) window.Minute {
+	if known := time.Duration(newest-c.floor+1) * window.Bucket; c.floor > 0 && known < w {
+		w = max(known, 0)
+	}
+	return b.keep.Start(w, newest)
+}
+
+// first minute of all windows.
+func (b *Board) first(c *counted, newest window.Minute) window.Minute {
+	first := newest
+	for _, w := range b.windows {
+		first = min(first, b.start(c, w, newest))
+	}
+	return first
 }
 
 // liveMinutes of a span, in order.

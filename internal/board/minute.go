@@ -94,6 +94,9 @@ func (m *minute) changed(st *state) {
 
 // take moves the sets that are ready out of m into a minute of their own and remembers them as folded; nil: none is.
 func (m *minute) take(ready func(*set) bool) *minute {
+	if len(m.cells) == 0 {
+		return nil
+	}
 	out := newMinute()
 	for id, s := range m.sets {
 		if s != nil && ready(s) {
