@@ -93,10 +93,20 @@ func TestRecordsPassUntouched(t *testing.T) {
 			assert.Equal(t, tt.err, tp.ConsumeTraces(t.Context(), sent.Traces))
 			assert.Equal(t, tt.err, mp.ConsumeMetrics(t.Context(), sent.Metrics))
 
-			logs, spans, points := marshal(t, sent.Logs, sent.Traces, sent.Metrics)
-			assert.Equal(t, logBytes, logs)
-			assert.Equal(t, spanBytes, spans)
-			assert.Equal(t, pointBytes, points)
+			logsAfter, spansAfter, pointsAfter := marshal(t, sent.Logs, sent.Traces, sent.Metrics)
+			assert.Equal(t, logBytes, logsAfter)
+			assert.Equal(t, spanBytes, spansAfter)
+			assert.Equal(t, pointBytes, pointsAfter)
+
+			judged := map[string]uint64{}
+			for _, l := range lp.(*logs).counter.ledgers {
+				judged[l.definition.Name] = l.tally.counted.Load() + l.tally.late.Load()
+			}
+			want := map[string]uint64{"services": 7, "spans": 1, "broken": 0, "points": 2}
+			if tt.err != nil {
+				want = map[string]uint64{"services": 0, "spans": 0, "broken": 0, "points": 0}
+			}
+			assert.Equal(t, want, judged)
 		})
 	}
 }

@@ -82,7 +82,7 @@ func TestGatewaysAreCountedApart(t *testing.T) {
 	c.collector.closeAll(time.Now().UnixNano())
 	require.Eventually(t, func() bool {
 		n, _ := c.pending.count(0)
-		return n == 0 && c.gateways[1].stats.failed.Load() == 1
+		return n == 0 && c.gateways[1].stats.failed.Load() > 0
 	}, 10*time.Second, time.Millisecond)
 
 	points := func(first, second int64) (points []metricdata.DataPoint[int64]) {
