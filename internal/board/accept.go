@@ -111,7 +111,7 @@ func (b *Board) store(c *counted, e *epoch, s *wire.State, now int64) error {
 	m.changed(st)
 	m.expires = b.expiry(s.Minute, now)
 	c.touch(st.group, s.Minute)
-	c.newest = max(c.newest, s.Newest)
+	c.newest = max(c.newest, s.Newest, s.Minute.Start())
 	if st.group == overflow {
 		c.overflowed[e.id] = max(c.overflowed[e.id], s.Minute)
 	}

@@ -100,7 +100,7 @@ func (b *Board) counted(d *rule.Definition, now int64) (*counted, error) {
 		r.definitions[fingerprint] = c
 		b.stats.Groups++
 	}
-	c.use(d)
+	b.use(c, d)
 	b.recent = recentRule{d, c}
 	return c, nil
 }
@@ -117,10 +117,14 @@ func (b *Board) admitRule(d *rule.Definition) error {
 	return nil
 }
 
-// use takes the definition with the longest list: k and residents are no part of the fingerprint.
-func (c *counted) use(d *rule.Definition) {
-	if c.rule != nil && d.K <= c.rule.K {
-		return
+// use takes the definition with the longest list for which there is room: k and residents are no part of the fingerprint.
+func (b *Board) use(c *counted, d *rule.Definition) {
+	if c.rule != nil {
+		room, ruleRoom := b.listRoom(d, groupResidents(d)), b.ruleRoom(d)
+		if d.K <= c.rule.K || !b.take(ruleRoom-c.ruleRoom+int64(c.named)*(room-c.room)) {
+			return
+		}
+		c.room, c.ruleRoom = room, ruleRoom
 	}
 	c.rule = d
 	public := *d

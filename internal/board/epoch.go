@@ -32,8 +32,11 @@ type reported struct {
 
 // Report notes that a shard lives and what did not become part of its states.
 func (b *Board) Report(r *wire.Report, now int64) error {
-	if r.Goodbye && b.epochs[r.Epoch] == nil {
-		return nil // nothing of it is known
+	if e := b.epochs[r.Epoch]; r.Goodbye && (e == nil || e.gone) {
+		if e != nil {
+			e.goodbye = true
+		}
+		return nil
 	}
 	e, err := b.heard(r.Epoch, r.Shard, now)
 	if err != nil {

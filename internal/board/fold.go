@@ -8,9 +8,13 @@ import (
 	"github.com/otel-topk/collector/internal/window"
 )
 
+// foldedAtOnce is how many minutes are merged at once: of each, all groups are decoded.
+const foldedAtOnce = 5
+
 // fold moves complete sets into parts, and at retain, or when no window holds their minute any more, all that are left. Then it
 // lets go what no window covers.
 func (b *Board) fold(c *counted, s span, now int64) {
+	b.drop(c, s)
 	var out []*folding
 	for _, m := range slices.Sorted(maps.Keys(c.minutes)) {
 		at := c.minutes[m]
@@ -24,14 +28,30 @@ func (b *Board) fold(c *counted, s span, now int64) {
 		if now >= at.expires+int64(setBack) || b.cfg.Event && m < s.first {
 			b.forgetMinute(c, m)
 		}
+		if len(out) == foldedAtOnce {
+			b.foldMinutes(c, s, out)
+			out = out[:0]
+		}
 	}
-	b.drop(c, s)
-	if len(out) > 0 {
-		b.foldParts(c, s, out)
-		b.foldClosed(c, s, out)
-		b.release(c, out)
-	}
+	b.foldMinutes(c, s, out)
 	b.forgetGroups(c, s)
+}
+
+// backlog says whether so much has come at once, after an outage or in a replay, that it is better folded now.
+func (c *counted) backlog() bool {
+	n := 0
+	for _, m := range c.minutes {
+		if len(m.cells) > 0 {
+			n++
+		}
+	}
+	return n > 2*foldedAtOnce
+}
+
+func (b *Board) foldMinutes(c *counted, s span, out []*folding) {
+	b.foldParts(c, s, out)
+	b.foldClosed(c, s, out)
+	b.release(c, out)
 }
 
 // forgetMinute lets go who was folded. Accept refuses what comes now.
@@ -84,7 +104,7 @@ func (b *Board) foldPart(c *counted, at window.Part, out []*folding) {
 		p = part{}
 		c.parts[at] = p
 	}
-	groups := map[rule.Group]struct{}{}
+	groups := map[rule.Group]struct{}{global: {}}
 	for g := range p {
 		groups[g] = struct{}{}
 	}
@@ -92,7 +112,6 @@ func (b *Board) foldPart(c *counted, at window.Part, out []*folding) {
 		for g := range f.cells {
 			groups[g] = struct{}{}
 		}
-		groups[global] = struct{}{}
 	}
 	for _, g := range sorted(groups) {
 		if !slices.ContainsFunc(out, func(f *folding) bool { return f.holds(c, g) }) {

@@ -125,7 +125,7 @@ func (f *fleet) publish() {
 	if f.b.cfg.Event {
 		var event int64
 		for _, m := range f.oracle.states {
-			event = max(event, m.Newest)
+			event = max(event, m.Newest, m.Minute.Start())
 		}
 		newest = window.MinuteOf(event)
 	}

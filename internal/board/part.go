@@ -42,21 +42,24 @@ func (b *Board) addPart(sum *topk.Summary, p part, g rule.Group) {
 
 // read is good until the next call of read or decode.
 func (b *Board) read(compressed []byte) *topk.Summary {
-	var err error
-	if b.codec.buffer, err = b.codec.expand.DecodeAll(compressed, b.codec.buffer[:0]); err != nil {
-		panic("board: what was compressed does not expand: " + err.Error()) // it was made here
+	expanded, err := b.codec.expand.DecodeAll(compressed, b.codec.buffer[:0])
+	if err != nil {
+		return nil // cannot be: it was made here
 	}
-	return b.decode(b.codec.buffer)
+	b.codec.buffer = expanded
+	return b.decode(expanded)
 }
 
 // write replaces what p holds of g.
 func (b *Board) write(p part, g rule.Group, sum *topk.Summary) {
-	var err error
-	if b.codec.buffer, err = sum.AppendBinary(b.codec.buffer[:0]); err != nil {
-		panic("board: a sum does not encode: " + err.Error())
+	encoded, err := sum.AppendBinary(b.codec.buffer[:0])
+	if err != nil {
+		b.stats.Unmerged++
+		return
 	}
+	b.codec.buffer = encoded
 	old, known := p[g]
-	p[g] = b.codec.compress.EncodeAll(b.codec.buffer, nil)
+	p[g] = b.codec.compress.EncodeAll(encoded, nil)
 	if !known {
 		b.stats.Parts++
 	}

@@ -39,29 +39,28 @@ type made struct {
 	start, newest window.Minute
 }
 
-// Publish folds what has closed (once a minute) and returns the lists that changed since they were last published, and
+// Publish folds what has closed (once a minute, or when much has come at once) and returns the lists that changed since they were last published, and
 // each unchanged one again after a minute. ended are lists that will not come again unless there is something new in them:
 // those of a group that is in the window no more, and of a rule that no shard counts and no window holds any more.
 func (b *Board) Publish(now int64) (changed []Published, ended []*wire.Snapshot) {
 	present := b.presences(now)
-	foldNow := b.cfg.Event || window.MinuteOf(now) != b.folded
+	due := b.cfg.Event || window.MinuteOf(now) != b.folded
 	b.folded = window.MinuteOf(now)
 	for _, name := range slices.Sorted(maps.Keys(b.rules)) {
 		r, at := b.rules[name], present[name]
 		if at == nil {
 			at = &presence{}
 		}
-		if foldNow {
-			for _, f := range r.fingerprints() {
-				b.fold(r.definitions[f], b.span(r.definitions[f], now), now)
+		for _, f := range r.fingerprints() {
+			if c := r.definitions[f]; due || c.backlog() {
+				b.fold(c, b.span(c, now), now)
 			}
 		}
 		p := publication{board: b, rule: r, counted: r.elect(at), now: now}
 		p.span = b.span(p.counted, now)
-		if b.cfg.Event && p.counted.newest == 0 {
-			continue // no record yet
+		if p.counted.newest > 0 {
+			p.publish(at)
 		}
-		p.publish(at)
 		p.forget(name, at)
 		changed, ended = append(changed, p.changed...), append(ended, p.ended...)
 	}
@@ -127,7 +126,7 @@ func (p *publication) list(i int, key listKey, cover *coverage) {
 	published := Published{Snapshot: p.snapshot(i, key, cover, sum)}
 	if q := p.board.cfg.PointQueries; q == "all" || q == "global" && key.group == global {
 		published.Summary = &wire.WindowSummary{
-			Rule: c.rule, Window: key.window, Group: key.group, AsOf: published.Snapshot.AsOf, Summary: pruned(sum),
+			Rule: c.rule, Window: key.window, Group: key.group, AsOf: published.Snapshot.AsOf, Summary: p.board.pruned(sum),
 		}
 	}
 	p.changed = append(p.changed, published)
@@ -135,12 +134,10 @@ func (p *publication) list(i int, key listKey, cover *coverage) {
 }
 
 // pruned is a copy of sum that agrees with its lists and takes no more room than it needs.
-func pruned(sum *topk.Summary) *topk.Summary {
+func (b *Board) pruned(sum *topk.Summary) *topk.Summary {
 	sum.Prune(summaryResidents)
 	s := empty(sum.Shape(), summaryResidents)
-	if err := s.Merge(sum); err != nil {
-		panic("board: nothing can keep a sum from an empty summary: " + err.Error())
-	}
+	b.merge(s, sum)
 	return s
 }
 

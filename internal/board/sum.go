@@ -51,24 +51,24 @@ func (s *scratch) take(c *counted, g rule.Group) *topk.Summary {
 	return s.sum
 }
 
-// decode is good until the next call.
+// decode is good until the next call; nil: it is no summary, which cannot be for what wire or the board has encoded.
 func (b *Board) decode(encoded []byte) *topk.Summary {
-	if err := b.decoded.UnmarshalBinary(encoded); err != nil {
-		panic("board: what was encoded does not decode: " + err.Error()) // it was decoded before it was kept, or made here
+	if b.decoded.UnmarshalBinary(encoded) != nil {
+		return nil
 	}
 	return &b.decoded
 }
 
-// merge adds o to s. A sum that would pass 2^63 takes no more: what it lacks is counted.
+// merge adds o to s. What cannot be added, as the sum would pass 2^63, is counted.
 func (b *Board) merge(s, o *topk.Summary) {
-	if s.Merge(o) != nil {
+	if o == nil || s.Merge(o) != nil {
 		b.stats.Unmerged++
 	}
 }
 
 // bound adds o to what s may lack.
 func (b *Board) bound(s, o *topk.Summary) {
-	if s.MergeBound(o) != nil {
+	if o == nil || s.MergeBound(o) != nil {
 		b.stats.Unmerged++
 	}
 }
