@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	_ "go.opentelemetry.io/collector/config/configgrpc" // has every way that exporters compress in
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	_ "google.golang.org/grpc/encoding/gzip" // what exporters compress by
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 )

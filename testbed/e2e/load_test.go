@@ -2,12 +2,15 @@ package e2e
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/otel-topk/collector/testbed/generator"
 	"github.com/otel-topk/collector/testbed/oracle"
@@ -129,5 +132,54 @@ func TestAUniformLoadIsNotCertified(t *testing.T) {
 	assert.Positive(t, list.Theta)
 	for _, item := range list.Items {
 		assert.False(t, item.RankCertain, "%+v", item)
+	}
+}
+
+// T1: a record without any time counts now.
+func TestARecordWithoutTimeCountsNow(t *testing.T) {
+	d := startSingle(t, "wall", "logs", "      - name: tenants\n        key: log.attributes[\"tenant\"]\n")
+	records, err := parseRecords(`{"a": {"tenant": "timeless"}}`)
+	require.NoError(t, err)
+	before := time.Now()
+	require.NoError(t, d.into[0].Logs(t.Context(), logsOf(records)))
+	list := d.answers.AwaitTotal(t, 1, "window", "5m")
+	assert.Equal(t, "timeless", list.Items[0].Key)
+	assert.False(t, list.AsOf.Before(before.Add(-time.Second)))
+}
+
+// Ties beyond what fits: 640 keys of one weight and a newcomer, and 5,000 keys of one event each.
+func TestTiesAreListedWithinTheLaw(t *testing.T) {
+	const rules = `
+      - name: equals
+        key: log.attributes["equal"]
+      - name: singles
+        key: log.attributes["single"]
+`
+	d := startSingle(t, "event", "logs", rules)
+	exact := map[string]*oracle.Counts{"equals": oracle.NewCounts(), "singles": oracle.NewCounts()}
+	ld := plog.NewLogs()
+	records := ld.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords()
+	add := func(rule, attribute, key string) {
+		lr := records.AppendEmpty()
+		lr.SetTimestamp(pcommon.NewTimestampFromTime(noon))
+		lr.Attributes().PutStr(attribute, key)
+		exact[rule].Add(key, 1)
+	}
+	for range 3 {
+		for i := range 640 {
+			add("equals", "equal", strconv.Itoa(i))
+		}
+	}
+	add("equals", "equal", "newcomer")
+	for i := range 5000 {
+		add("singles", "single", strconv.Itoa(i))
+	}
+	require.NoError(t, d.into[0].Logs(t.Context(), ld))
+	for rule, counts := range exact {
+		for _, k := range []int{1, 10, 100} {
+			list := d.answers.AwaitTotal(t, counts.Total, "rule", rule, "window", "5m", "k", strconv.Itoa(k))
+			require.NoError(t, list.Law(counts, k), rule)
+			require.NoError(t, list.Same(counts, k), rule)
+		}
 	}
 }

@@ -211,6 +211,7 @@ func TestRealDataIsListedAsItWasCounted(t *testing.T) {
 	}
 	for _, name := range dataset.Names() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of the time is waiting
 			streams, err := dataset.Read(dir, name)
 			require.NoError(t, err)
 			for _, s := range streams {
