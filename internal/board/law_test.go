@@ -130,7 +130,7 @@ func (f *fleet) publish() {
 		newest = window.MinuteOf(event)
 	}
 	if f.b.Stats().Rules > 0 {
-		f.oracle.check(f, f.b.windows, f.b.keep, newest)
+		f.oracle.check(f, f.b, newest)
 		return
 	}
 	require.Empty(f, f.oracle.lists)
@@ -178,7 +178,7 @@ func worlds(t *testing.T) uint64 {
 	if testing.Short() {
 		return 30
 	}
-	return 300
+	return 200
 }
 
 // TestListsNeverUndercountAndTotalsAreExact holds after every step of random fleets, also while sets are half there.

@@ -3,7 +3,6 @@ package board
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -65,11 +64,25 @@ func (o *oracle) exact(start, newest window.Minute) truth {
 	return sum
 }
 
+// hidden is the weight that may be of g, in the overflow of sets that lack it.
+func (o *oracle) hidden(g rule.Group, start, newest window.Minute) uint64 {
+	var sum uint64
+	for key, m := range o.states {
+		if key.group != overflow || key.minute < start || key.minute > newest || g.Scope != rule.ScopeGroup {
+			continue
+		}
+		if _, ok := o.states[stateKey{key.epoch, key.minute, g}]; !ok {
+			sum += m.Summary.Total()
+		}
+	}
+	return sum
+}
+
 // check holds every list that a reader has against the truth.
-func (o *oracle) check(t testing.TB, windows []time.Duration, keep window.Keep, newest window.Minute) {
+func (o *oracle) check(t testing.TB, b *Board, newest window.Minute) {
 	t.Helper()
-	for _, w := range windows {
-		start := keep.Start(w, newest)
+	for _, w := range b.windows {
+		start := b.keep.Start(w, newest)
 		exact := o.exact(start, newest)
 		var total uint64
 		for key, p := range o.lists {
@@ -80,6 +93,10 @@ func (o *oracle) check(t testing.TB, windows []time.Duration, keep window.Keep, 
 				t.Fatalf("%v %v starts at %d, must at %d", w, key.group, at, start.Start())
 			}
 			o.checkList(t, p, exact[key.group])
+			got, want := p.Snapshot.TotalUpper-p.Snapshot.Total, o.hidden(key.group, start, newest)
+			if len(b.stats.OverflowedGroups) == 0 && got != want { // the gateway had a place for each group
+				t.Fatalf("%v %v: %d may be hidden, must be %d", w, key.group, got, want)
+			}
 			if key.group != global {
 				total += p.Snapshot.Total
 			}
