@@ -36,8 +36,8 @@ type Collector struct {
 // Binaries by the target of the Makefile that builds them.
 var targets = map[string]string{"otelcol-topk": "build", "otelcol-bench": "bench-collectors"}
 
-// binary is the path of a built binary.
-func binary(t testing.TB, name string) string {
+// Binary is the path of bin/name.
+func Binary(t testing.TB, name string) string {
 	t.Helper()
 	dir, err := os.Getwd()
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func Start(t testing.TB, config string, ports *Ports) *Collector {
 // StartBinary is Start for another file in bin.
 func StartBinary(t testing.TB, name, config string, ports *Ports) *Collector {
 	t.Helper()
-	c := launch(t, binary(t, name), config, ports)
+	c := launch(t, Binary(t, name), config, ports)
 	select {
 	case <-c.output.ready:
 	case <-c.ended:
@@ -81,7 +81,7 @@ func StartBinary(t testing.TB, name, config string, ports *Ports) *Collector {
 // Refused runs the binary with a configuration that must not start, and returns what it says.
 func Refused(t testing.TB, config string) string {
 	t.Helper()
-	c := launch(t, binary(t, "otelcol-topk"), config, NewPorts())
+	c := launch(t, Binary(t, "otelcol-topk"), config, NewPorts())
 	select {
 	case <-c.ended:
 	case <-c.output.ready:

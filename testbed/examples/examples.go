@@ -30,7 +30,7 @@ var addresses = []struct {
 
 // Path of a file of the repository.
 func Path(t testing.TB, name string) string {
-	return filepath.Join(filepath.Dir(collector.Binary(t)), "..", name)
+	return filepath.Join(filepath.Dir(collector.Binary(t, "otelcol-topk")), "..", name)
 }
 
 // Load reads a configuration for collector.Start. Further ones, of YAML text, are merged into it.

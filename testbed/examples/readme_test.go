@@ -41,7 +41,7 @@ func TestSnippetsOfYAMLFitIntoTheQuickstart(t *testing.T) {
 		for _, snippet := range snippets(t, page, "yaml") {
 			file := filepath.Join(t.TempDir(), "snippet.yaml")
 			require.NoError(t, os.WriteFile(file, []byte(snippet), 0o600))
-			said, err := exec.Command(collector.Binary(t), "validate",
+			said, err := exec.Command(collector.Binary(t, "otelcol-topk"), "validate",
 				"--config", examples.Path(t, "examples/quickstart/config.yaml"), "--config", file).CombinedOutput()
 			assert.NoError(t, err, "%s:\n%s\n%s", page, snippet, said)
 		}

@@ -43,7 +43,7 @@ func quickstart(t *testing.T) options {
 	text := ports.Expand(t, examples.Load(t, "examples/quickstart/config.yaml", "service: {telemetry: {metrics: {level: none}}}"))
 	require.NoError(t, os.WriteFile(config, []byte(text), 0o600))
 	return options{
-		collector: collector.Binary(t), configs: []string{config}, rate: "5000", patience: 30 * time.Second,
+		collector: collector.Binary(t, "otelcol-topk"), configs: []string{config}, rate: "5000", patience: 30 * time.Second,
 		api: ports.Address(t, "api"), otlp: ports.Address(t, "otlp"), log: filepath.Join(t.TempDir(), "log"),
 	}
 }
