@@ -17,7 +17,7 @@ export PATH := $(TOOLS):$(PATH)
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
 
 .PHONY: build
 build: $(COLLECTOR)/main.go ## build bin/otelcol-topk
