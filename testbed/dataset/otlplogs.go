@@ -69,7 +69,7 @@ func readLogs(path ...string) (*Stream, error) {
 		}
 	}
 	for _, key := range logKeys {
-		if values, any := texts(refs, key.text); any {
+		if values, found := texts(refs, key.text); found {
 			s.addKey(key.name, values, key.path)
 		}
 	}

@@ -10,12 +10,13 @@ import (
 // Group names what a list covers, as the API does: a scope, and a name in scope "group".
 type Group struct{ Scope, Name string }
 
-// The groups without a name, and the group called name.
+// The groups without a name that the tests ask for.
 var (
 	Global  = Group{Scope: "global"}
 	Missing = Group{Scope: "missing"}
 )
 
+// Named is the group called name.
 func Named(name string) Group { return Group{Scope: "group", Name: name} }
 
 // Tally counts exactly, by minute and group. The zero value is empty.
@@ -87,8 +88,10 @@ type Counts struct {
 	Records uint64
 }
 
+// NewCounts has counted nothing.
 func NewCounts() *Counts { return &Counts{Weights: make(map[string]uint64)} }
 
+// Add counts one record.
 func (c *Counts) Add(key string, weight uint64) {
 	c.Weights[key] += weight
 	c.Total += weight
