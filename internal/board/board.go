@@ -35,10 +35,13 @@ const (
 	forgottenAfter = 24 * time.Hour // when a shard that is gone is counted no more
 
 	stateBytes = 512 // of a live state, beside its encoding
+)
 
-	defaultMaxLiveBytes = 1 << 30
-	defaultMaxPartBytes = 4 << 30
-	defaultMaxListBytes = 8 << 30
+// Defaults of a Config's limits of memory, in bytes.
+const (
+	DefaultMaxLiveBytes = 1 << 30
+	DefaultMaxPartBytes = 4 << 30
+	DefaultMaxListBytes = 8 << 30
 )
 
 // Config of a Board. Times are wall durations.
@@ -101,13 +104,13 @@ type Board struct {
 // New makes an empty board.
 func New(cfg Config) *Board {
 	if cfg.MaxLiveBytes == 0 {
-		cfg.MaxLiveBytes = defaultMaxLiveBytes
+		cfg.MaxLiveBytes = DefaultMaxLiveBytes
 	}
 	if cfg.MaxPartBytes == 0 {
-		cfg.MaxPartBytes = defaultMaxPartBytes
+		cfg.MaxPartBytes = DefaultMaxPartBytes
 	}
 	if cfg.MaxListBytes == 0 {
-		cfg.MaxListBytes = defaultMaxListBytes
+		cfg.MaxListBytes = DefaultMaxListBytes
 	}
 	windows := slices.Clone(cfg.Windows)
 	slices.Sort(windows)

@@ -10,7 +10,9 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
 
+	"github.com/otel-topk/collector/internal/board"
 	"github.com/otel-topk/collector/internal/window"
+	"github.com/otel-topk/collector/internal/wire"
 )
 
 // Config of a trend receiver.
@@ -51,6 +53,18 @@ type Config struct {
 	// MaxShards is how many runs of processors may be known at a time, from 1 to 100000; further ones are told to come
 	// again. Default 10000; 0 is refused.
 	MaxShards int `mapstructure:"max_shards"`
+
+	// MaxStatesSize is how many bytes the states of minutes that are still open may take as they came, from 1 MiB. Past it
+	// a shard that holds more than its even share is told to come again. Default 1 GiB; 0 is refused.
+	MaxStatesSize int64 `mapstructure:"max_states_size"`
+
+	// MaxListsSize is how many bytes the merged lists of all rules, groups and windows may take at their full size, from
+	// 1 MiB. Past it new rules are refused and new groups share the overflow list. Default 8 GiB; 0 is refused.
+	MaxListsSize int64 `mapstructure:"max_lists_size"`
+
+	// MaxPartsSize is how many bytes the summaries of closed minutes, 5 minutes and hours may take, from 1 MiB. Past it
+	// the oldest are given up. Default 4 GiB; 0 is refused.
+	MaxPartsSize int64 `mapstructure:"max_parts_size"`
 }
 
 // KeepConfig says how long the parts of windows are kept.
@@ -69,6 +83,9 @@ const (
 	pointQueriesOff    = "off"
 
 	maxWindow = 24 * time.Hour
+	leastSize = 1 << 20 // bytes, of a limit of memory
+
+	maxRequestMiB = wire.MaxBodyBytes>>20 + 1 // one that holds the largest state
 )
 
 var (
@@ -91,6 +108,9 @@ func createDefaultConfig() component.Config {
 		MaxRules:        100,
 		MaxGroups:       1000,
 		MaxShards:       10000,
+		MaxStatesSize:   board.DefaultMaxLiveBytes,
+		MaxListsSize:    board.DefaultMaxListBytes,
+		MaxPartsSize:    board.DefaultMaxPartBytes,
 	}
 }
 
@@ -98,7 +118,7 @@ func createDefaultConfig() component.Config {
 func defaultProtocols() otlpreceiver.Protocols {
 	p := otlpreceiver.NewFactory().CreateDefaultConfig().(*otlpreceiver.Config).Protocols
 	grpc, http := *p.GRPC.GetOrInsertDefault(), *p.HTTP.GetOrInsertDefault()
-	grpc.NetAddr.Endpoint = "localhost:7071"
+	grpc.NetAddr.Endpoint, grpc.MaxRecvMsgSizeMiB = "localhost:7071", maxRequestMiB
 	http.ServerConfig.NetAddr.Endpoint = "localhost:7072"
 	p.GRPC, p.HTTP = configoptional.Default(grpc), configoptional.Default(http)
 	return p
@@ -133,6 +153,11 @@ func (c *Config) Validate() error {
 			errs = append(errs, fmt.Errorf("%s: %d, allowed is 1 to %d", key, got, high))
 		}
 	}
+	size := func(key string, got int64) {
+		if got < leastSize {
+			errs = append(errs, fmt.Errorf("%s: %d bytes, allowed is %d or more", key, got, leastSize))
+		}
+	}
 
 	oneOf("clock", c.Clock, clockWall, clockEvent)
 	errs = append(errs, c.validateWindows()...)
@@ -146,6 +171,9 @@ func (c *Config) Validate() error {
 	number("max_rules", c.MaxRules, 10_000)
 	number("max_groups", c.MaxGroups, 100_000)
 	number("max_shards", c.MaxShards, 100_000)
+	size("max_states_size", c.MaxStatesSize)
+	size("max_lists_size", c.MaxListsSize)
+	size("max_parts_size", c.MaxPartsSize)
 	return errors.Join(errs...)
 }
 

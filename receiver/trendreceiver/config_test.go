@@ -41,6 +41,9 @@ func TestEveryKeyIsRead(t *testing.T) {
 	want.MaxRules = 1
 	want.MaxGroups = 2
 	want.MaxShards = 3
+	want.MaxStatesSize = 1 << 20
+	want.MaxListsSize = 2 << 20
+	want.MaxPartsSize = 3 << 20
 	assert.Equal(t, want, cfg)
 	assert.False(t, cfg.Protocols.HTTP.HasValue(), "only the written protocols are on")
 }
@@ -56,6 +59,9 @@ func TestAllProblemsAreToldAtOnceByTheirKeys(t *testing.T) {
 		"max_rules":        0,
 		"max_groups":       -1,
 		"max_shards":       1_000_000,
+		"max_states_size":  0,
+		"max_lists_size":   -1,
+		"max_parts_size":   4096,
 		"protocols":        nil,
 	})
 	err := confmap.Validate(cfg)
@@ -75,6 +81,9 @@ func TestAllProblemsAreToldAtOnceByTheirKeys(t *testing.T) {
 		"max_rules: 0, allowed is 1 to 10000",
 		"max_groups: -1, allowed is 1 to 100000",
 		"max_shards: 1000000, allowed is 1 to 100000",
+		"max_states_size: 0 bytes, allowed is 1048576 or more",
+		"max_lists_size: -1 bytes, allowed is 1048576 or more",
+		"max_parts_size: 4096 bytes, allowed is 1048576 or more",
 	} {
 		assert.ErrorContains(t, err, want)
 	}

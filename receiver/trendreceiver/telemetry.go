@@ -63,6 +63,7 @@ func (t *telemetry) observe(stats func() board.Stats) error {
 		{b.RegisterReceiverTrendStateBytesCallback, func(s board.Stats) int64 { return s.LiveBytes }},
 		{b.RegisterReceiverTrendRulesCallback, func(s board.Stats) int64 { return int64(s.Rules) }},
 		{b.RegisterReceiverTrendGroupsCallback, func(s board.Stats) int64 { return int64(s.Groups) }},
+		{b.RegisterReceiverTrendListBytesCallback, func(s board.Stats) int64 { return s.ListBytes }},
 		{b.RegisterReceiverTrendPartsCallback, func(s board.Stats) int64 { return int64(s.Parts) }},
 		{b.RegisterReceiverTrendPartBytesCallback, func(s board.Stats) int64 { return s.PartBytes }},
 	} {

@@ -49,6 +49,9 @@ func newTrend(cfg *Config, set receiver.Settings) (*trend, error) {
 			MaxGroups:    cfg.MaxGroups,
 			MaxEpochs:    cfg.MaxShards,
 			KeepMinutes:  cfg.Keep.Minutes,
+			MaxLiveBytes: cfg.MaxStatesSize,
+			MaxPartBytes: cfg.MaxPartsSize,
+			MaxListBytes: cfg.MaxListsSize,
 		}),
 		first: make(chan struct{}, 1),
 	}

@@ -33,6 +33,7 @@ type TelemetryBuilder struct {
 	ReceiverTrendFolded          metric.Int64ObservableCounter
 	ReceiverTrendGroups          metric.Int64ObservableGauge
 	ReceiverTrendLimitReached    metric.Int64ObservableCounter
+	ReceiverTrendListBytes       metric.Int64ObservableGauge
 	ReceiverTrendPartBytes       metric.Int64ObservableGauge
 	ReceiverTrendParts           metric.Int64ObservableGauge
 	ReceiverTrendPublishDuration metric.Float64Histogram
@@ -122,6 +123,21 @@ func (builder *TelemetryBuilder) RegisterReceiverTrendLimitReachedCallback(cb me
 		cb(ctx, &observerInt64{inst: builder.ReceiverTrendLimitReached, obs: o})
 		return nil
 	}, builder.ReceiverTrendLimitReached)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterReceiverTrendListBytesCallback sets callback for observable ReceiverTrendListBytes metric.
+func (builder *TelemetryBuilder) RegisterReceiverTrendListBytesCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ReceiverTrendListBytes, obs: o})
+		return nil
+	}, builder.ReceiverTrendListBytes)
 	if err != nil {
 		return err
 	}
@@ -277,6 +293,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_receiver_trend_limit_reached",
 		metric.WithDescription("Times a limit of the configuration turned something away or into the overflow list. [Development]"),
 		metric.WithUnit("{event}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverTrendListBytes, err = builder.meter.Int64ObservableGauge(
+		"otelcol_receiver_trend_list_bytes",
+		metric.WithDescription("Room set aside for the merged lists of all rules, groups and windows, at their full size. [Development]"),
+		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverTrendPartBytes, err = builder.meter.Int64ObservableGauge(
