@@ -118,7 +118,7 @@ const hints = `
   this list     curl '%[1]s/v1/trending?window=5m&k=10'
   of a region   curl '%[1]s/v1/trending?window=5m&k=10&group=eu-west-1'
   of one key    curl '%[1]s/v1/keys/tenant-1/count?window=5m'
-  what it may   curl '%[1]s/openapi.yaml'
+  all calls     curl '%[1]s/openapi.yaml'
   your logs     OTLP gRPC to %[2]s; the key is the attribute tenant.id, the group cloud.region of the resource
   its log       %[3]s
 
