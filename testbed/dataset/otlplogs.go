@@ -46,7 +46,7 @@ func readLogs(path ...string) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stream{Name: "logs", Signal: "logs", WithTime: true}
+	s := &Stream{Name: "logs", Signal: "logs"}
 	var refs, origins []logRef
 	for line := range bytes.Lines(data) {
 		ld, err := (&plog.JSONUnmarshaler{}).UnmarshalLogs(line)

@@ -23,7 +23,7 @@ type spans struct {
 
 // spanStream is of all spans, by their start; keys are added to it.
 func spanStream(all []ptrace.Traces) *spans {
-	s := &spans{Stream: &Stream{Name: "spans", Signal: "traces", WithTime: true}}
+	s := &spans{Stream: &Stream{Name: "spans", Signal: "traces"}}
 	var origins []spanRef
 	for _, td := range all {
 		for _, rs := range td.ResourceSpans().All() {

@@ -26,9 +26,8 @@ type Stream struct {
 	Set, Name string
 	Signal    string // "logs" or "traces"
 	Keys      []Key
-	Times     []int64    // Unix nanoseconds, by record
+	Times     []int64    // Unix nanoseconds, by record; without any of their own they are stamped 1 ms apart
 	Values    [][]string // by key, then by record; "" where the record has none
-	WithTime  bool       // else the records are stamped 1 ms apart, in their order
 
 	order   []int           // record i is record order[i] of the source
 	origin  func(i int) int // number of the source record's resource and scope

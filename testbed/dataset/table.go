@@ -46,7 +46,7 @@ func (t *table) addAt(at time.Time, values ...string) {
 	t.add(values...)
 }
 
-// values of a key that joins the named columns.
+// values of a composite key of the named columns.
 func (t *table) values(columns ...string) []string {
 	var parts [][]string
 	for _, name := range columns {
@@ -55,9 +55,6 @@ func (t *table) values(columns ...string) []string {
 				parts = append(parts, c.values)
 			}
 		}
-	}
-	if len(parts) == 1 {
-		return parts[0]
 	}
 	joined, row := make([]string, len(parts[0])), make([]string, len(parts))
 	for i := range joined {
@@ -71,11 +68,11 @@ func (t *table) values(columns ...string) []string {
 
 // logs makes a log record of each row, with an attribute for each column.
 func (t *table) logs(name string) *Stream {
-	s := &Stream{Name: name, Signal: "logs", Times: t.times, WithTime: len(t.times) > 0}
+	s := &Stream{Name: name, Signal: "logs", Times: t.times}
 	for _, c := range t.columns {
 		s.addKey(c.name, c.values, logAttribute(c.name))
 	}
-	if !s.WithTime {
+	if len(t.times) == 0 {
 		for i := range t.columns[0].values {
 			s.Times = append(s.Times, epoch.Add(time.Duration(i)*time.Millisecond).UnixNano())
 		}

@@ -43,10 +43,10 @@ func run(ctx context.Context, opts options) (tally, error) {
 		}
 		defer conns[i].Close()
 	}
-	if opts.duration > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, opts.duration)
-		defer cancel()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if opts.duration > 0 { // no deadline: gRPC would end the last request a moment before ctx has ended
+		defer time.AfterFunc(opts.duration, cancel).Stop()
 	}
 	start := time.Now()
 	pace := pacer{rate: opts.rate, last: start}
