@@ -64,18 +64,15 @@ func (s *Summary) addBlock(b *block, keys []string, weights []uint64) {
 		k := identify(key, s.shape.Seed)
 		b.place[i], b.id[i] = k.place, k.id
 	}
-	misses := 0
+	n := len(keys)
 	if s.scattered {
-		for i, key := range keys[:min(blockSize, len(keys))] {
-			if !s.add(identity{b.place[i], b.id[i]}, key, weight(weights, i)) {
-				misses++
-			}
+		for i := range b.missed[:n] {
+			b.missed[i] = uint8(i)
 		}
 	} else {
-		misses = s.probe(b, len(keys), weights)
-		s.missBlock(b, misses, keys, weights)
+		n = s.probe(b, n, weights)
 	}
-	s.scattered = misses*10 > len(keys)*8
+	s.scattered = s.missBlock(b, n, keys, weights)*10 > len(keys)*8
 }
 
 func weight(weights []uint64, i int) uint64 {
@@ -110,16 +107,33 @@ func (s *Summary) probe(b *block, n int, weights []uint64) (misses int) {
 	return misses
 }
 
-func (s *Summary) missBlock(b *block, misses int, keys []string, weights []uint64) {
-	for _, i := range b.missed[:misses] {
+// missBlock is add for the first n that b lists, which mostly are not resident, and says how many were not. The path of most
+// is keep in line: a call would cost a nanosecond.
+func (s *Summary) missBlock(b *block, n int, keys []string, weights []uint64) (misses int) {
+	width := uint64(s.shape.Width)
+	for _, i := range b.missed[:n] {
 		k := identity{b.place[i], b.id[i]}
 		w := weight(weights, int(i))
+		c := s.fiveCells()
 		tags := s.residents.tags[k.place>>7&uint64(len(s.residents.tags)-1)]
 		// A full group or an equal tag: the first sight may have been wrong, or an earlier miss became a resident.
-		if tags&high == high || matches(tags, tagged(k.place)) != 0 {
-			s.add(k, keys[i], w)
-		} else {
-			s.miss(k, keys[i], w)
+		if c == nil || w == 0 || tags&high == high || matches(tags, tagged(k.place)) != 0 {
+			if !s.add(k, keys[i], w) {
+				misses++
+			}
+			continue
 		}
+		misses++
+		i0, i1, i2, i3, i4 := five(k, width)
+		c0, c1, c2, c3, c4 := c[i0], c[i1], c[i2], c[i3], c[i4]
+		base := uint64(min(c0, c1, c2, c3, c4))
+		if base+w > s.theta {
+			s.admit(k, keys[i], w, base)
+			continue
+		}
+		e := uint32(base + w)
+		c[i0], c[i1], c[i2], c[i3], c[i4] = max(c0, e), max(c1, e), max(c2, e), max(c3, e), max(c4, e)
+		s.tail.seen.touch(k.id)
 	}
+	return misses
 }

@@ -56,8 +56,7 @@ func (s *Summary) AppendBinary(b []byte) ([]byte, error) {
 	scratch := scratches.Get().(*scratch)
 	defer scratches.Put(scratch)
 	t := &s.residents
-	order := t.order(scratch.order[:0], true)
-	scratch.order = order
+	order, _ := t.order(scratch)
 	t.sort(order, 0)
 
 	b = slices.Grow(b, s.sizeHint())

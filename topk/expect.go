@@ -22,13 +22,16 @@ func (s *Summary) Unpin() {
 	if t.pinned == 0 {
 		return
 	}
-	for i := range t.slots {
-		if c := &t.cold[i]; c.pinned {
-			c.pinned, c.gone = false, t.estimate(i) == 0
+	b := scratches.Get().(*scratch)
+	defer scratches.Put(b)
+	order, pinned := t.order(b)
+	came := order[pinned:]
+	for _, r := range order[:pinned] {
+		t.cold[r.slot].pinned = false
+		if t.estimate(r.slot) > 0 {
+			came = append(came, r)
 		}
 	}
 	t.pinned = 0
-	b := scratches.Get().(*scratch)
-	defer scratches.Put(b)
-	t.sweep(b)
+	t.retain(b, came)
 }

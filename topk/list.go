@@ -25,8 +25,7 @@ func (s *Summary) Top(k int) List {
 	b := scratches.Get().(*scratch)
 	defer scratches.Put(b)
 	t := &s.residents
-	order := t.order(b.order[:0], true)
-	b.order = order
+	order, _ := t.order(b)
 	if k < len(order) {
 		t.lead(order, k+1)
 		order = order[:k+1]

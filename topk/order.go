@@ -17,15 +17,18 @@ type ranked struct {
 	slot  int
 }
 
-// order appends the residents to b, but for pinned ones if told so.
-func (t *table) order(b []ranked, pinned bool) []ranked {
-	b = slices.Grow(b, t.size)
+// order lists the residents in b, the pinned ones first.
+func (t *table) order(b *scratch) (order []ranked, pinned int) {
+	order = slices.Grow(b.order[:0], t.size)
 	for i := range t.slots {
-		if pinned || !t.cold[i].pinned {
-			b = append(b, ranked{slot: i})
+		order = append(order, ranked{slot: i})
+		if t.cold[i].pinned {
+			order[pinned], order[len(order)-1] = order[len(order)-1], order[pinned]
+			pinned++
 		}
 	}
-	return b
+	b.order = order
+	return order, pinned
 }
 
 func (t *table) digits(order []ranked, d int) {
@@ -75,34 +78,34 @@ func (t *table) sort(order []ranked, d int) {
 func byDigit(a, b ranked) int { return cmp.Compare(a.digit, b.digit) }
 
 // selectNth moves what a sort by digit would put at n there, smaller ones before and larger ones behind it, and returns the range
-// of those that equal it: Hoare's selection with Dijkstra's partition. The order of a table is by the seeded hash, so only one
-// who knows the seed can arrange a slow input; after too many rounds a sort ends it.
+// of those that equal it. It is quickselect without a branch that depends on the data. The order of a table is by the seeded
+// hash, so only one who knows the seed can arrange a slow input; after too many rounds a sort ends it.
 func selectNth(a []ranked, n int) (from, to int) {
 	from, to = 0, len(a)
 	for rounds := 4 * bits.Len(uint(len(a))); rounds > 0; rounds-- {
 		pivot := a[from+(to-from)/2].digit
-		less, i, more := from, from, to
-		for i < more {
-			switch d := a[i].digit; {
-			case d < pivot:
-				a[i], a[less] = a[less], a[i]
-				less++
-				i++
-			case d > pivot:
-				more--
-				a[i], a[more] = a[more], a[i]
-			default:
-				i++
-			}
+		less := from
+		for i := from; i < to; i++ {
+			x := a[i]
+			a[i], a[less] = a[less], x
+			_, smaller := bits.Sub64(x.digit, pivot, 0)
+			less += int(smaller)
 		}
-		switch {
-		case n < less:
+		if n < less {
 			to = less
-		case n >= more:
-			from = more
-		default:
+			continue
+		}
+		more := less
+		for i := less; i < to; i++ {
+			x := a[i]
+			a[i], a[more] = a[more], x
+			_, larger := bits.Sub64(pivot, x.digit, 0)
+			more += 1 - int(larger)
+		}
+		if n < more {
 			return less, more
 		}
+		from = more
 	}
 	slices.SortFunc(a[from:to], byDigit)
 	for from = n; from > 0 && a[from-1].digit == a[n].digit; from-- {

@@ -5,9 +5,13 @@ import "sync"
 // scratch of ordering and purging, shared by all summaries: in steady state a purge allocates nothing.
 type scratch struct {
 	order []ranked
-	hot   []hot
-	cold  []cold
+	kept  []resident
 	keys  []byte
+}
+
+type resident struct {
+	hot
+	cold
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -16,8 +20,8 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 func (s *Summary) purge() {
 	b := scratches.Get().(*scratch)
 	defer scratches.Put(b)
-	b.order = s.residents.order(b.order[:0], false)
-	s.flush(b, len(b.order)/2)
+	order, pinned := s.residents.order(b)
+	s.flush(b, pinned, pinned+(len(order)-pinned)/2)
 }
 
 // Prune keeps exactly the first min(n, size) residents in the order of Top, and ends what Expect began.
@@ -28,15 +32,15 @@ func (s *Summary) Prune(n int) {
 	}
 	b := scratches.Get().(*scratch)
 	defer scratches.Put(b)
-	b.order = s.residents.order(b.order[:0], true)
-	s.flush(b, n)
+	s.residents.order(b)
+	s.flush(b, 0, n)
 }
 
-// flush moves all of b.order but the first keep into the tail: cell = max(cell, estimate), and theta = max(theta, the largest
-// estimate that goes).
-func (s *Summary) flush(b *scratch, keep int) {
+// flush keeps the first of b.order up to keep, of which those before from are set; the others go into the tail: cell =
+// max(cell, estimate), and theta = max(theta, the largest estimate that goes).
+func (s *Summary) flush(b *scratch, from, keep int) {
 	t := &s.residents
-	t.lead(b.order, keep)
+	t.lead(b.order[from:], keep-from)
 	var largest uint64
 	for _, r := range b.order[keep:] {
 		largest = max(largest, t.estimate(r.slot))
@@ -53,7 +57,25 @@ func (s *Summary) flush(b *scratch, keep int) {
 		if t.hot[r.slot].lo > 0 {
 			s.tail.seen.touch(k.id)
 		}
-		t.cold[r.slot].gone = true
 	}
-	t.sweep(b)
+	t.retain(b, b.order[:keep])
+}
+
+// retain rebuilds the table of these residents alone.
+func (t *table) retain(b *scratch, order []ranked) {
+	b.kept, b.keys = b.kept[:0], b.keys[:0]
+	for _, r := range order {
+		b.kept = append(b.kept, resident{t.hot[r.slot], t.cold[r.slot]})
+		b.keys = append(b.keys, t.key(r.slot)...)
+	}
+	pinned := t.pinned
+	t.clear()
+	t.keys = append(t.keys, b.keys...)
+	at := uint32(0)
+	for _, r := range b.kept {
+		r.at = at
+		at += uint32(r.len)
+		t.put(r.hot, r.cold)
+	}
+	t.size, t.pinned = len(b.kept), pinned
 }

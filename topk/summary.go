@@ -69,29 +69,10 @@ func (s *Summary) add(k identity, key string, w uint64) bool {
 			break
 		}
 	}
-	s.miss(k, key, w)
+	if base, kept := s.keep(k, w); !kept {
+		s.admit(k, key, w, base)
+	}
 	return false
-}
-
-// miss counts a key that is not resident: in the tail while it may be small, else as a resident.
-func (s *Summary) miss(k identity, key string, w uint64) {
-	if w == 0 {
-		return
-	}
-	var base uint64
-	if t := s.tail; t != nil {
-		var stays bool
-		if s.shape.Depth == 5 && t.narrow != nil {
-			base, stays = touchFive(t.narrow, uint64(s.shape.Width), k, w, s.theta)
-		} else {
-			base, stays = s.touch(k, w)
-		}
-		if stays {
-			t.seen.touch(k.id)
-			return
-		}
-	}
-	s.admit(k, key, w, base)
 }
 
 func (s *Summary) admit(k identity, key string, lo, base uint64) {

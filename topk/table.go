@@ -28,7 +28,6 @@ type cold struct {
 	at     uint32 // of the key in keys
 	len    uint16
 	pinned bool // expected: a purge passes it by
-	gone   bool // flushed: the sweep leaves it out
 }
 
 const (
@@ -156,23 +155,4 @@ func (t *table) clone() table {
 	c := *t
 	c.tags, c.hot, c.cold, c.keys = slices.Clone(t.tags), slices.Clone(t.hot), slices.Clone(t.cold), slices.Clone(t.keys)
 	return c
-}
-
-// sweep rebuilds the table without those that are gone.
-func (t *table) sweep(b *scratch) {
-	b.hot, b.cold, b.keys = b.hot[:0], b.cold[:0], b.keys[:0]
-	for i := range t.slots {
-		if c := t.cold[i]; !c.gone {
-			key := t.key(i)
-			c.at = uint32(len(b.keys))
-			b.hot, b.cold, b.keys = append(b.hot, t.hot[i]), append(b.cold, c), append(b.keys, key...)
-		}
-	}
-	pinned := t.pinned
-	t.clear()
-	t.keys = append(t.keys, b.keys...)
-	for i := range b.hot {
-		t.put(b.hot[i], b.cold[i])
-	}
-	t.size, t.pinned = len(b.hot), pinned
 }

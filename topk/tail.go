@@ -60,47 +60,26 @@ func (s *Summary) setTheta(theta uint64) {
 	}
 }
 
-// touch: e = min(cells) + w. If e <= theta the cells rise to e and the key stays in the tail. base is min(cells) of before.
-func (s *Summary) touch(k identity, w uint64) (base uint64, stays bool) {
-	base = s.least(k)
-	if base+w > s.theta {
+// keep counts a key that is not resident in the tail, while it may be small: e = min(cells) + w, and if e <= theta the cells rise
+// to e. base is min(cells) of before.
+func (s *Summary) keep(k identity, w uint64) (base uint64, kept bool) {
+	if w == 0 {
+		return 0, true
+	}
+	if base = s.least(k); s.tail == nil || base+w > s.theta {
 		return base, false
 	}
 	s.raise(k, base+w)
+	s.tail.seen.touch(k.id)
 	return base, true
-}
-
-// touchFive is touch for five rows of narrow cells, the default, all of them in registers.
-func touchFive(c []uint32, width uint64, k identity, w, theta uint64) (base uint64, stays bool) {
-	i0 := (k.place * rowMul[0] >> 32) * width >> 32
-	i1 := (k.id*rowMul[1]>>32)*width>>32 + width
-	i2 := (k.place*rowMul[2]>>32)*width>>32 + 2*width
-	i3 := (k.id*rowMul[3]>>32)*width>>32 + 3*width
-	i4 := (k.place*rowMul[4]>>32)*width>>32 + 4*width
-	c0, c1, c2, c3, c4 := c[i0], c[i1], c[i2], c[i3], c[i4]
-	base = uint64(min(c0, c1, c2, c3, c4))
-	if base+w > theta {
-		return base, false
-	}
-	e := uint32(base + w)
-	c[i0], c[i1], c[i2], c[i3], c[i4] = max(c0, e), max(c1, e), max(c2, e), max(c3, e), max(c4, e)
-	return base, true
-}
-
-// raise lifts the cells of k to at least v; v <= theta.
-func (s *Summary) raise(k identity, v uint64) {
-	for r := range s.shape.Depth {
-		i := s.at(k, r)
-		if t := s.tail; t.narrow != nil {
-			t.narrow[i] = max(t.narrow[i], uint32(v))
-		} else {
-			t.wide[i] = max(t.wide[i], v)
-		}
-	}
 }
 
 // least is min(cells) of k: it bounds a key that is not resident. 0 while the summary is exact.
 func (s *Summary) least(k identity) uint64 {
+	if c := s.fiveCells(); c != nil {
+		i0, i1, i2, i3, i4 := five(k, uint64(s.shape.Width))
+		return uint64(min(c[i0], c[i1], c[i2], c[i3], c[i4]))
+	}
 	if s.tail == nil {
 		return 0
 	}
@@ -113,6 +92,40 @@ func (s *Summary) least(k identity) uint64 {
 		}
 	}
 	return e
+}
+
+// raise lifts the cells of k to at least v; v <= theta.
+func (s *Summary) raise(k identity, v uint64) {
+	if c := s.fiveCells(); c != nil {
+		i0, i1, i2, i3, i4 := five(k, uint64(s.shape.Width))
+		e := uint32(v)
+		c[i0], c[i1], c[i2], c[i3], c[i4] = max(c[i0], e), max(c[i1], e), max(c[i2], e), max(c[i3], e), max(c[i4], e)
+		return
+	}
+	for r := range s.shape.Depth {
+		if i, t := s.at(k, r), s.tail; t.narrow != nil {
+			t.narrow[i] = max(t.narrow[i], uint32(v))
+		} else {
+			t.wide[i] = max(t.wide[i], v)
+		}
+	}
+}
+
+// fiveCells are the cells if they are five rows of 32 bits, as they nearly always are, else nil: these are read at once.
+func (s *Summary) fiveCells() []uint32 {
+	if s.shape.Depth != 5 || s.tail == nil {
+		return nil
+	}
+	return s.tail.narrow
+}
+
+// five is at of rows 0 to 4.
+func five(k identity, width uint64) (i0, i1, i2, i3, i4 uint64) {
+	return (k.place * rowMul[0] >> 32) * width >> 32,
+		(k.id*rowMul[1]>>32)*width>>32 + width,
+		(k.place*rowMul[2]>>32)*width>>32 + 2*width,
+		(k.id*rowMul[3]>>32)*width>>32 + 3*width,
+		(k.place*rowMul[4]>>32)*width>>32 + 4*width
 }
 
 // addTail adds the cells, theta and registers of o.
