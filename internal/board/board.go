@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	mergedResidents  = 4096 // of a part and a window
+	mergedResidents  = 4096 // of a part and a window of a global list, or the rule's own if more
 	summaryResidents = 1024 // of a published WindowSummary
 
 	silentAfter = 30 * time.Second

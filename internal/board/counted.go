@@ -93,7 +93,7 @@ func (b *Board) counted(d *rule.Definition, now int64) (*counted, error) {
 			minutes:     map[window.Minute]*minute{},
 			parts:       map[window.Part]part{},
 			groups:      map[rule.Group]*group{global: b.newGroup()},
-			room:        b.listRoom(d, groupResidents(d)),
+			room:        b.listRoom(d, residents(d, overflow)),
 			ruleRoom:    b.ruleRoom(d),
 			overflowed:  map[wire.Epoch]window.Minute{},
 		}
@@ -120,7 +120,7 @@ func (b *Board) admitRule(d *rule.Definition) error {
 // use takes the definition with the longest list for which there is room: k and residents are no part of the fingerprint.
 func (b *Board) use(c *counted, d *rule.Definition) {
 	if c.rule != nil {
-		room, ruleRoom := b.listRoom(d, groupResidents(d)), b.ruleRoom(d)
+		room, ruleRoom := b.listRoom(d, residents(d, overflow)), b.ruleRoom(d)
 		if d.K <= c.rule.K || !b.take(ruleRoom-c.ruleRoom+int64(c.named)*(room-c.room)) {
 			return
 		}

@@ -24,9 +24,9 @@ func (b *Board) listRoom(d *rule.Definition, residents int) int64 {
 
 // ruleRoom is that of the groups that a definition always has: the global one, missing and overflow.
 func (b *Board) ruleRoom(d *rule.Definition) int64 {
-	n := b.listRoom(d, mergedResidents)
+	n := b.listRoom(d, residents(d, global))
 	if d.Grouped() {
-		n += 2 * b.listRoom(d, groupResidents(d))
+		n += 2 * b.listRoom(d, residents(d, overflow))
 	}
 	return n
 }

@@ -11,18 +11,16 @@ import (
 
 // residents of the merged summaries of g. The global list, and the only one of a rule without groups, keeps most; for the
 // many others what a shard keeps is as good where it counts (docs/decisions), in a fifth of the room.
-func (c *counted) residents(g rule.Group) int {
+func residents(d *rule.Definition, g rule.Group) int {
 	if g == global {
-		return mergedResidents
+		return max(mergedResidents, d.Residents)
 	}
-	return groupResidents(c.rule)
+	return d.Residents
 }
-
-func groupResidents(d *rule.Definition) int { return min(d.Residents, mergedResidents) }
 
 // empty makes a summary of g to merge into.
 func (c *counted) empty(g rule.Group) *topk.Summary {
-	return empty(c.rule.Shape, c.residents(g))
+	return empty(c.rule.Shape, residents(c.rule, g))
 }
 
 func empty(shape topk.Shape, residents int) *topk.Summary {
@@ -35,7 +33,7 @@ func empty(shape topk.Shape, residents int) *topk.Summary {
 
 // renew makes s an empty summary of g, in its old room if it has the right shape.
 func (c *counted) renew(s *topk.Summary, g rule.Group) *topk.Summary {
-	if s == nil || s.Shape() != c.rule.Shape || s.Capacity() != c.residents(g) {
+	if s == nil || s.Shape() != c.rule.Shape || s.Capacity() != residents(c.rule, g) {
 		return c.empty(g)
 	}
 	s.Reset()

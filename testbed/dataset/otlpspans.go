@@ -92,7 +92,7 @@ func readNezha(dir string) ([]*Stream, error) {
 	spans.add("OperationName", spanName, "span.name")
 	spans.add("pod_op", joined(pod, spanName), resourceAttribute("k8s.pod.name"), "span.name")
 	spans.add("TraceID", func(r spanRef) string { return r.span.TraceID().String() }, "span.trace_id.string")
-	spans.nearlyUniform("TraceID")
+	spans.needs("TraceID", 2048)
 	return []*Stream{spans.Stream}, nil
 }
 

@@ -80,7 +80,7 @@ func readEdits(dir string) ([]*Stream, error) {
 		t.addAt(edit.Time, edit.Page, edit.User, edit.Channel, edit.Namespace, strconv.FormatBool(edit.IsRobot), edit.CountryName, edit.CityName)
 	}
 	s := t.logs("edits")
-	s.nearlyUniform("page")
+	s.needs("page", 32768)
 	return []*Stream{s}, nil
 }
 

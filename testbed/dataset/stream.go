@@ -16,9 +16,9 @@ type Key struct {
 	Name  string   // as exact.json has it
 	Paths []string // as a rule has it; several for a composite key, whose parts exact.json joins with "|"
 
-	// NearlyUniform: the ten most frequent texts have about 1 % of the records, and the next hundreds as many each. A
-	// list in fixed memory may order them otherwise or miss some, which its certificates say.
-	NearlyUniform bool
+	// Residents that a rule needs to list the ten most frequent texts in their order; 0: its default. Where the stream is
+	// nearly uniform, the next hundreds of texts come as often, and a smaller table may list others: its certificates say so.
+	Residents int
 }
 
 // Stream is the records of one signal, sorted by time.
@@ -39,9 +39,12 @@ type Stream struct {
 // epoch of the records without time.
 var epoch = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func (s *Stream) nearlyUniform(name string) {
+// needs says how many residents a key needs that is nearly uniform.
+func (s *Stream) needs(name string, residents int) {
 	for k := range s.Keys {
-		s.Keys[k].NearlyUniform = s.Keys[k].NearlyUniform || s.Keys[k].Name == name
+		if s.Keys[k].Name == name {
+			s.Keys[k].Residents = residents
+		}
 	}
 }
 
