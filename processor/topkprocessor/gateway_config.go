@@ -22,7 +22,7 @@ type Gateway otlpexporter.Config
 
 func newDefaultGateway() Gateway {
 	cfg := otlpexporter.NewFactory().CreateDefaultConfig().(*otlpexporter.Config)
-	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
+	cfg.QueueConfig = configoptional.Default(exporterhelper.NewDefaultQueueConfig()) // off, and whole where somebody writes it
 	cfg.RetryConfig.Enabled = false
 	cfg.ClientConfig.Endpoint = defaultEndpoint
 	cfg.ClientConfig.Compression = configcompression.TypeZstd
