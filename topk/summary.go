@@ -82,16 +82,22 @@ func (s *Summary) admit(k identity, key string, lo, base uint64) {
 	insert(&s.residents, k, key, lo, base)
 }
 
-// Total is the weight counted, exact. TotalUpper adds what MergeBound may hide. Records is the number of Adds, exact.
-func (s *Summary) Total() uint64      { return s.total }
+// Total is the weight counted, exact.
+func (s *Summary) Total() uint64 { return s.total }
+
+// TotalUpper is Total and what MergeBound may hide.
 func (s *Summary) TotalUpper() uint64 { return s.total + s.hidden }
-func (s *Summary) Records() uint64    { return s.records }
+
+// Records is the number of Adds, exact.
+func (s *Summary) Records() uint64 { return s.records }
 
 // Theta bounds every key that is not resident. 0: the summary is exact, it holds every key.
 func (s *Summary) Theta() uint64 { return s.theta }
 
-// Size is the number of residents, expected ones that have not come yet included; Capacity is the most there can be.
-func (s *Summary) Size() int     { return s.residents.size }
+// Size is the number of residents, expected ones that have not come yet included.
+func (s *Summary) Size() int { return s.residents.size }
+
+// Capacity is the most residents there can be.
 func (s *Summary) Capacity() int { return s.capacity }
 
 // Shape is what New got.
