@@ -11,8 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// instance is the processor of one pipeline. Each Consume extracts first, for a later consumer may change the records, then
-// calls on, and counts if and only if the records were taken.
+// instance is the processor of one pipeline. Each Consume extracts first, for a later consumer may change the records.
 type instance struct {
 	counter *counter
 	release func() bool // ends the use of the counter, and says whether it was the last
@@ -33,26 +32,30 @@ func (p *instance) Shutdown(ctx context.Context) error {
 	return p.counter.shutdown(ctx)
 }
 
+// pass a request on, and count what was found in it if and only if it was taken.
+func (p *instance) pass(found *findings, next func() error) error {
+	defer found.release()
+	if err := found.err(); err != nil {
+		return err
+	}
+	if err := next(); err != nil {
+		return err
+	}
+	p.counter.count(found)
+	return nil
+}
+
 type logs struct {
 	instance
 	next consumer.Logs
 }
 
 func (p *logs) ConsumeLogs(ctx context.Context, ld plog.Logs) error {
-	found := p.counter.logs.get()
-	defer found.release()
-	now := time.Now().UnixNano()
+	found, now := p.counter.logs.get(), time.Now().UnixNano()
 	for i, l := range found.ledgers {
 		l.rule.Logs(ld, now, &found.batches[i])
 	}
-	if err := found.err(); err != nil {
-		return err
-	}
-	if err := p.next.ConsumeLogs(ctx, ld); err != nil {
-		return err
-	}
-	p.counter.count(found)
-	return nil
+	return p.pass(found, func() error { return p.next.ConsumeLogs(ctx, ld) })
 }
 
 type traces struct {
@@ -61,20 +64,11 @@ type traces struct {
 }
 
 func (p *traces) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
-	found := p.counter.traces.get()
-	defer found.release()
-	now := time.Now().UnixNano()
+	found, now := p.counter.traces.get(), time.Now().UnixNano()
 	for i, l := range found.ledgers {
 		l.rule.Traces(td, now, &found.batches[i])
 	}
-	if err := found.err(); err != nil {
-		return err
-	}
-	if err := p.next.ConsumeTraces(ctx, td); err != nil {
-		return err
-	}
-	p.counter.count(found)
-	return nil
+	return p.pass(found, func() error { return p.next.ConsumeTraces(ctx, td) })
 }
 
 type metrics struct {
@@ -83,18 +77,9 @@ type metrics struct {
 }
 
 func (p *metrics) ConsumeMetrics(ctx context.Context, md pmetric.Metrics) error {
-	found := p.counter.metrics.get()
-	defer found.release()
-	now := time.Now().UnixNano()
+	found, now := p.counter.metrics.get(), time.Now().UnixNano()
 	for i, l := range found.ledgers {
 		l.rule.Metrics(md, now, &found.batches[i])
 	}
-	if err := found.err(); err != nil {
-		return err
-	}
-	if err := p.next.ConsumeMetrics(ctx, md); err != nil {
-		return err
-	}
-	p.counter.count(found)
-	return nil
+	return p.pass(found, func() error { return p.next.ConsumeMetrics(ctx, md) })
 }
