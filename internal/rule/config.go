@@ -38,8 +38,8 @@ type Config struct {
 	Signals []string `mapstructure:"signals"`
 	// Time of a span: its end, or with "start" its start. Default "": the end.
 	Time string `mapstructure:"time"`
-	// ErrorMode says what a failing OTTL expression does: ignore and silent leave the record out of this rule (ignore with a
-	// warning in the log), propagate refuses the request. All are counted. Default ignore.
+	// ErrorMode says what a failing OTTL expression does: ignore and silent leave the record out of this rule and count it so
+	// (ignore with a warning in the log), propagate refuses the request. Default ignore.
 	ErrorMode string `mapstructure:"error_mode"`
 	// Accuracy of the counts.
 	Accuracy AccuracyConfig `mapstructure:"accuracy"`

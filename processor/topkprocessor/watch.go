@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/otel-topk/collector/internal/rule"
 )
 
 const (
@@ -15,6 +17,8 @@ const (
 type watch struct {
 	overflowed  uint64
 	overflow    recurrence
+	failed      uint64
+	failure     recurrence
 	skippedAt   time.Time // first record looked at while none was matched
 	lateAt      time.Time // first late record while none was counted
 	saidSilent  bool
@@ -28,6 +32,12 @@ func (w *watch) check(l *ledger, now time.Time, logger *zap.Logger) {
 		w.overflowed = n
 		if w.overflow.began(now) {
 			logger.Warn("More groups than max_groups; the records of further groups count in scope overflow", name, zap.Int("max_groups", l.maxGroups))
+		}
+	}
+	if n := t.failed.Load(); n > w.failed {
+		w.failed = n
+		if l.rule.Config().ErrorMode == rule.ErrorIgnore && w.failure.began(now) {
+			logger.Warn("An OTTL expression failed; the rule does not count such records", name, zap.Uint64("records", n))
 		}
 	}
 	if t.counted.Load() > 0 {

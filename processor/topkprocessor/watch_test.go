@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/processor/topkprocessor/internal/metadata"
 )
 
@@ -103,6 +104,29 @@ func TestReachedMaxGroupsIsNamedOnceWithoutTheGroups(t *testing.T) { // L7
 		stop(t, p)
 		assert.Len(t, warnings(lines), 2, "said again after it was gone for long")
 	})
+}
+
+func TestFailingExpressionsAreNamedUnlessSilent(t *testing.T) {
+	for mode, want := range map[string]int{rule.ErrorIgnore: 1, rule.ErrorSilent: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			set, lines := observedSettings()
+			p := startLogsWith(t, set, mustParse(t, tenants+`  - name: parsed
+    key: ['ParseJSON(log.attributes["tenant"])["a"]']
+    error_mode: `+mode), (&fakeGateway{}).connect, nil)
+			for range 4 {
+				require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(time.Now(), "secret-key")))
+				time.Sleep(time.Minute)
+			}
+			stop(t, p)
+			got := warnings(lines)
+			require.Len(t, got, want, mode)
+			for _, line := range got {
+				assert.Contains(t, line, "expression failed")
+				assert.Contains(t, line, "rule=parsed")
+				assert.NotContains(t, line, "secret-key")
+			}
+		})
+	}
 }
 
 func TestGatewayIsLoggedOnceDownAndOnceUp(t *testing.T) { // and L9
