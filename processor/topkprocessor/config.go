@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 
 	"github.com/otel-topk/collector/internal/rule"
+	"github.com/otel-topk/collector/internal/wire"
 )
 
 // Values of Config.Clock.
@@ -47,7 +48,8 @@ type Config struct {
 	// Pending is the memory in bytes for final states that were not answered, at least 1 MiB. Default 256 MiB. 0 is refused.
 	Pending int64 `mapstructure:"pending"`
 
-	// Retain is how long a final state is kept unanswered after its minute ended, 1m to 24h. Default 2h. 0 is refused.
+	// Retain is how long a final state is kept unanswered after its minute ended (with clock: event after it was closed), 1m to
+	// 24h. Default 2h. 0 is refused.
 	Retain time.Duration `mapstructure:"retain"`
 
 	// prevent unkeyed literal initialization
@@ -65,8 +67,6 @@ const (
 	minPending      = 1 << 20
 	minRetain       = time.Minute
 	maxRetain       = 24 * time.Hour
-	maxRules        = 1000
-	maxShardBytes   = 256
 )
 
 func createDefaultConfig() component.Config {
@@ -91,8 +91,8 @@ func (c *Config) Validate() error {
 		}
 	}
 
-	if n := len(c.Rules); n == 0 || n > maxRules {
-		problem("rules: %d, allowed is 1 to %d", n, maxRules)
+	if n := len(c.Rules); n == 0 || n > wire.MaxReportRules {
+		problem("rules: %d, allowed is 1 to %d", n, wire.MaxReportRules)
 	}
 	names := make(map[string]int, len(c.Rules))
 	for i := range c.Rules {
@@ -116,8 +116,8 @@ func (c *Config) Validate() error {
 		}
 	}
 
-	if len(c.Shard) > maxShardBytes {
-		problem("shard: %d bytes, allowed are %d", len(c.Shard), maxShardBytes)
+	if len(c.Shard) > wire.MaxShardBytes {
+		problem("shard: %d bytes, allowed are %d", len(c.Shard), wire.MaxShardBytes)
 	}
 	if c.Clock != clockWall && c.Clock != clockEvent {
 		problem("clock: %q, allowed is %q or %q", c.Clock, clockWall, clockEvent)

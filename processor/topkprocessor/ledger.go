@@ -81,7 +81,7 @@ func newLedger(index int, cfg *Config, stripes int, set component.TelemetrySetti
 
 // overhead is the size of a state with nothing in it. An error says why the rule may not travel.
 func overhead(l *ledger) (int, error) {
-	s := wire.State{Epoch: wire.Epoch{1}, Rule: l.definition, Groups: 1, Shard: strings.Repeat("x", maxShardBytes), Summary: l.empty}
+	s := wire.State{Epoch: wire.Epoch{1}, Rule: l.definition, Groups: 1, Shard: strings.Repeat("x", wire.MaxShardBytes), Summary: l.empty}
 	if l.definition.Grouped() {
 		s.Group.Scope = rule.ScopeMissing
 	}
