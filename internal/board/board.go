@@ -44,12 +44,19 @@ const (
 	DefaultMaxListBytes = 8 << 30
 )
 
+// Values of Config.PointQueries: the lists that are published with a summary.
+const (
+	PointQueriesGlobal = "global"
+	PointQueriesAll    = "all"
+	PointQueriesOff    = "off"
+)
+
 // Config of a Board. Times are wall durations.
 type Config struct {
 	Windows      []time.Duration // multiples of window.Bucket, at most 24h
 	Event        bool            // windows end at the newest event of their rule
-	Retain       time.Duration   // how long late final states are taken: after their minute, with Event after they came first
-	PointQueries string          // "global", "all" or "off"
+	Retain       time.Duration   // how long states are taken after the end of their minute, with Event after the last one of rule and minute
+	PointQueries string          // PointQueriesGlobal, PointQueriesAll or PointQueriesOff
 	MaxRules     int             // definitions; more are refused
 	MaxGroups    int             // of a rule; more count in scope overflow
 	MaxEpochs    int             // live shards; more are told to come again later

@@ -39,9 +39,10 @@ type made struct {
 	start, newest window.Minute
 }
 
-// Publish folds what has closed (once a minute, or when much has come at once) and returns the lists that changed since they were last published, and
-// each unchanged one again after a minute. ended are lists that will not come again unless there is something new in them:
-// those of a group that is in the window no more, and of a rule that no shard counts and no window holds any more.
+// Publish folds what has closed (once a minute, or when much has come at once) and returns the lists that changed since they
+// were last published, and each unchanged one again after a minute. ended are lists that will not come again unless there is
+// something new in them: those of a group that is in the window no more, and of a rule that no shard counts and no window
+// holds any more.
 func (b *Board) Publish(now int64) (changed []Published, ended []*wire.Snapshot) {
 	present := b.presences(now)
 	due := b.cfg.Event || window.MinuteOf(now) != b.folded
@@ -124,7 +125,7 @@ func (p *publication) list(i int, key listKey, cover *coverage) {
 	}
 	sum.Tighten()
 	published := Published{Snapshot: p.snapshot(i, key, cover, sum)}
-	if q := p.board.cfg.PointQueries; q == "all" || q == "global" && key.group == global {
+	if q := p.board.cfg.PointQueries; q == PointQueriesAll || q == PointQueriesGlobal && key.group == global {
 		published.Summary = &wire.WindowSummary{
 			Rule: c.rule, Window: key.window, Group: key.group, AsOf: published.Snapshot.AsOf, Summary: p.board.pruned(sum),
 		}

@@ -30,8 +30,8 @@ type Config struct {
 	// PublishInterval is the time between two publications, from 100ms to 1m. Default 5s; 0 is refused.
 	PublishInterval time.Duration `mapstructure:"publish_interval"`
 
-	// Retain is how long after its arrival or the end of its minute a state may still be added, from 1m to 24h. Default
-	// 2h; 0 is refused.
+	// Retain is how long after the end of its minute a state is still added, from 1m to 24h; with clock: event, after the last
+	// state of its rule and minute came. Default 2h; 0 is refused.
 	Retain time.Duration `mapstructure:"retain"`
 
 	// Keep says how long the parts of windows are kept.
@@ -78,11 +78,6 @@ const (
 	clockWall  = "wall"
 	clockEvent = "event"
 
-	pointQueriesGlobal = "global"
-	pointQueriesAll    = "all"
-	pointQueriesOff    = "off"
-
-	maxWindow = 24 * time.Hour
 	leastSize = 1 << 20 // bytes, of a limit of memory
 
 	maxRequestMiB = wire.MaxBodyBytes>>20 + 1 // one that holds the largest state
@@ -104,7 +99,7 @@ func createDefaultConfig() component.Config {
 		PublishInterval: 5 * time.Second,
 		Retain:          2 * time.Hour,
 		Keep:            KeepConfig{Minutes: 2 * time.Hour},
-		PointQueries:    pointQueriesGlobal,
+		PointQueries:    board.PointQueriesGlobal,
 		MaxRules:        100,
 		MaxGroups:       1000,
 		MaxShards:       10000,
@@ -167,7 +162,7 @@ func (c *Config) Validate() error {
 	if c.Keep.Minutes%window.Bucket != 0 {
 		errs = append(errs, fmt.Errorf("keep.minutes: %v, only whole minutes are allowed", c.Keep.Minutes))
 	}
-	oneOf("point_queries", c.PointQueries, pointQueriesGlobal, pointQueriesAll, pointQueriesOff)
+	oneOf("point_queries", c.PointQueries, board.PointQueriesGlobal, board.PointQueriesAll, board.PointQueriesOff)
 	number("max_rules", c.MaxRules, 10_000)
 	number("max_groups", c.MaxGroups, 100_000)
 	number("max_shards", c.MaxShards, 100_000)
@@ -183,8 +178,8 @@ func (c *Config) validateWindows() (errs []error) {
 	}
 	first := map[time.Duration]int{}
 	for i, w := range c.Windows {
-		if w < window.Bucket || w > maxWindow || w%window.Bucket != 0 {
-			errs = append(errs, fmt.Errorf("windows[%d]: %v, a multiple of %v from %v to %v is allowed", i, w, window.Bucket, window.Bucket, maxWindow))
+		if w < window.Bucket || w > wire.MaxWindow || w%window.Bucket != 0 {
+			errs = append(errs, fmt.Errorf("windows[%d]: %v, a multiple of %v from %v to %v is allowed", i, w, window.Bucket, window.Bucket, wire.MaxWindow))
 		}
 		if j, ok := first[w]; ok {
 			errs = append(errs, fmt.Errorf("windows[%d]: %v, the same as windows[%d]", i, w, j))

@@ -12,6 +12,8 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/confmaptest"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/otel-topk/collector/internal/board"
 )
 
 func TestNothingNeedsToBeSet(t *testing.T) {
@@ -36,7 +38,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 	want.PublishInterval = time.Second
 	want.Retain = time.Hour
 	want.Keep.Minutes = 24 * time.Hour
-	want.PointQueries = pointQueriesAll
+	want.PointQueries = board.PointQueriesAll
 	want.GroupMetrics = true
 	want.MaxRules = 1
 	want.MaxGroups = 2

@@ -100,7 +100,7 @@ func TestAnUnchangedListComesAgainEachMinute(t *testing.T) {
 }
 
 func TestWithoutPointQueriesNoSummaryIsSent(t *testing.T) {
-	publishing(t, func(c *Config) { c.PointQueries = pointQueriesOff }, func(t *testing.T, r *trend, lists *listPipeline, _ observed) {
+	publishing(t, func(c *Config) { c.PointQueries = board.PointQueriesOff }, func(t *testing.T, r *trend, lists *listPipeline, _ observed) {
 		require.NoError(t, r.consume(t.Context(), newShard(t, 1).counted(map[string]uint64{"a": 1})))
 		<-lists.came
 		snapshots, summaries := lists.take(t)
