@@ -9,7 +9,6 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/config/confignet"
-	"go.opentelemetry.io/collector/config/configoptional"
 )
 
 const (
@@ -35,9 +34,7 @@ func createDefaultConfig() component.Config {
 	server.NetAddr.Endpoint = defaultEndpoint
 	server.ReadTimeout = 10 * time.Second
 	server.ReadHeaderTimeout = 10 * time.Second
-	server.WriteTimeout = 30 * time.Second
 	server.MaxRequestBodySize = 64 << 10
-	server.Keepalive = configoptional.Some(confighttp.KeepaliveServerConfig{IdleTimeout: time.Minute})
 	return &Config{ServerConfig: server, MaxLists: defaultMaxLists}
 }
 

@@ -12,11 +12,8 @@ import (
 	"github.com/otel-topk/collector/internal/window"
 )
 
-// defaultK is the length of a list where none is asked for; longestK is what any rule may allow.
-const (
-	defaultK = 10
-	longestK = 500
-)
+// defaultK is the length of a list where none is asked for.
+const defaultK = 10
 
 // Parameters of the calls that name a list.
 var (

@@ -156,7 +156,7 @@ func (s *selection) length(q url.Values) (int, error) {
 	case s.rule != nil:
 		return length(q, s.rule.definition.K)
 	}
-	return length(q, longestK)
+	return length(q, rule.MaxK)
 }
 
 func (s *selection) empty(k int) trend {
