@@ -105,26 +105,26 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	var err, errs error
 	builder.ExporterTopkHTTPRequests, err = builder.meter.Int64ObservableCounter(
 		"otelcol_exporter_topk_http_requests",
-		metric.WithDescription("HTTP requests answered, by route and status code. [Alpha]"),
-		metric.WithUnit("{requests}"),
+		metric.WithDescription("HTTP requests answered, by route and status code. [Development]"),
+		metric.WithUnit("{request}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterTopkLists, err = builder.meter.Int64ObservableGauge(
 		"otelcol_exporter_topk_lists",
-		metric.WithDescription("Lists (rule, window and group) that are served. [Alpha]"),
-		metric.WithUnit("{lists}"),
+		metric.WithDescription("Lists (rule, window and group) that are served. [Development]"),
+		metric.WithUnit("{list}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterTopkListsRemoved, err = builder.meter.Int64Counter(
 		"otelcol_exporter_topk_lists_removed",
-		metric.WithDescription("Lists given up for new ones because max_lists was reached and they were not published for five minutes. [Alpha]"),
-		metric.WithUnit("{lists}"),
+		metric.WithDescription("Lists given up for new ones because max_lists was reached and they were not published for five minutes. [Development]"),
+		metric.WithUnit("{list}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterTopkPublications, err = builder.meter.Int64Counter(
 		"otelcol_exporter_topk_publications",
-		metric.WithDescription("Records received, by outcome: taken; stale (older than what is served); unpaired (a window summary without its list); over_limit (a new list beyond max_lists); refused (no publication). [Alpha]"),
-		metric.WithUnit("{records}"),
+		metric.WithDescription("Records received, by outcome: taken; stale (older than what is served); unpaired (a window summary without its list); over_limit (a new list beyond max_lists); refused (no publication). [Development]"),
+		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)
 	return &builder, errs

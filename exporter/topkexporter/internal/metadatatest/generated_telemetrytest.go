@@ -24,8 +24,8 @@ func NewSettings(tt *componenttest.Telemetry) exporter.Settings {
 func AssertEqualExporterTopkHTTPRequests(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_topk_http_requests",
-		Description: "HTTP requests answered, by route and status code. [Alpha]",
-		Unit:        "{requests}",
+		Description: "HTTP requests answered, by route and status code. [Development]",
+		Unit:        "{request}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
 			IsMonotonic: true,
@@ -40,8 +40,8 @@ func AssertEqualExporterTopkHTTPRequests(t *testing.T, tt *componenttest.Telemet
 func AssertEqualExporterTopkLists(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_topk_lists",
-		Description: "Lists (rule, window and group) that are served. [Alpha]",
-		Unit:        "{lists}",
+		Description: "Lists (rule, window and group) that are served. [Development]",
+		Unit:        "{list}",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
 		},
@@ -54,8 +54,8 @@ func AssertEqualExporterTopkLists(t *testing.T, tt *componenttest.Telemetry, dps
 func AssertEqualExporterTopkListsRemoved(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_topk_lists_removed",
-		Description: "Lists given up for new ones because max_lists was reached and they were not published for five minutes. [Alpha]",
-		Unit:        "{lists}",
+		Description: "Lists given up for new ones because max_lists was reached and they were not published for five minutes. [Development]",
+		Unit:        "{list}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
 			IsMonotonic: true,
@@ -70,8 +70,8 @@ func AssertEqualExporterTopkListsRemoved(t *testing.T, tt *componenttest.Telemet
 func AssertEqualExporterTopkPublications(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_topk_publications",
-		Description: "Records received, by outcome: taken; stale (older than what is served); unpaired (a window summary without its list); over_limit (a new list beyond max_lists); refused (no publication). [Alpha]",
-		Unit:        "{records}",
+		Description: "Records received, by outcome: taken; stale (older than what is served); unpaired (a window summary without its list); over_limit (a new list beyond max_lists); refused (no publication). [Development]",
+		Unit:        "{record}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
 			IsMonotonic: true,
