@@ -19,8 +19,8 @@ const (
 	MaxNameBytes = 128
 	MaxK         = 500
 	MaxGroups    = 10_000
-	MinResidents = 16
 
+	minResidents = 16
 	minKeyBytes  = 64 // of max_key_bytes
 	minPartBytes = 48 // of max_key_bytes for each part of a composite key, and 16
 )
@@ -127,7 +127,7 @@ func (a *AccuracyConfig) problems(k int) (problems Problems) {
 	if _, err := topk.NewShape(defaultEpsilon, a.Delta, 0); err != nil {
 		problems = problems.add("accuracy.delta", "%w", err)
 	}
-	if least := max(MinResidents, k); a.Residents != 0 && (a.Residents < least || a.Residents > topk.MaxResidents) {
+	if least := max(minResidents, k); a.Residents != 0 && (a.Residents < least || a.Residents > topk.MaxResidents) {
 		problems = problems.add("accuracy.residents", "%d is neither 0 nor in %d..%d", a.Residents, least, topk.MaxResidents)
 	}
 	return problems
