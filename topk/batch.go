@@ -1,8 +1,6 @@
 package topk
 
-import (
-	"math/bits"
-)
+import "math/bits"
 
 // blockSize is the number of keys that are hashed, then probed, then missed together; places in a block fit a byte.
 const blockSize = 256

@@ -122,6 +122,13 @@ func TestExpectedKeysSurvivePurgesAndLeaveWhenTheyDoNotCome(t *testing.T) {
 			t.Errorf("%v stayed", it)
 		}
 	}
+	expecting := newSummary(t, 16, small)
+	expecting.Expect(prev, 100)
+	for i := range merge(t, expecting, merged).residents.slots {
+		if expecting.residents.hot[i].lo == 0 {
+			t.Errorf("%q stayed in a merged summary", expecting.residents.key(i))
+		}
+	}
 	size := s.Size()
 	if s.Unpin(); s.Size() != size {
 		t.Error("Unpin twice")

@@ -36,8 +36,8 @@ func (s *Summary) Prune(n int) {
 	s.flush(b, 0, n)
 }
 
-// flush keeps the first of b.order up to keep, of which those before from are set; the others go into the tail: cell =
-// max(cell, estimate), and theta = max(theta, the largest estimate that goes).
+// flush keeps the first of b.order up to keep, of which those before from are set; the others, none of them pinned, go into the
+// tail: cell = max(cell, estimate), and theta = max(theta, the largest estimate that goes).
 func (s *Summary) flush(b *scratch, from, keep int) {
 	t := &s.residents
 	t.lead(b.order[from:], keep-from)
@@ -45,16 +45,12 @@ func (s *Summary) flush(b *scratch, from, keep int) {
 	for _, r := range b.order[keep:] {
 		largest = max(largest, t.estimate(r.slot))
 	}
-	if largest > 0 { // else only expected keys go, that did not come
-		s.ensureTail()
-		s.setTheta(max(s.theta, largest))
-	}
+	s.ensureTail()
+	s.setTheta(max(s.theta, largest))
 	for _, r := range b.order[keep:] {
 		k := t.identity(r.slot)
-		if e := t.estimate(r.slot); e > 0 {
-			s.raise(k, e)
-		}
-		if t.hot[r.slot].lo > 0 {
+		s.raise(k, t.estimate(r.slot))
+		if t.hot[r.slot].lo > 0 { // 0: only MergeBound knows of it
 			s.tail.seen.touch(k.id)
 		}
 	}

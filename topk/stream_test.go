@@ -49,14 +49,17 @@ func recall(s *Summary, st *stream.Stream, k int) float64 {
 }
 
 func TestRecallOnTheFiveStreams(t *testing.T) {
-	const events = 4_000_000
+	events, wantLate := 4_000_000, 0.97 // 0.95 to 0.99 for other seeds
+	if testing.Short() || raceEnabled {
+		events, wantLate = 500_000, 0.9
+	}
 	for i, make := range streams {
 		st := make(events)
 		s := newSummary(t, 640, standard)
 		countBatches(t, s, st)
 		at10, at100, want100 := recall(s, st, 10), recall(s, st, 100), 1.0
 		if i == 3 {
-			want100 = 0.97 // 0.95 to 0.99 for other seeds
+			want100 = wantLate
 		}
 		t.Logf("%s: recall at 10 %.2f, at 100 %.2f, certified %v and %v", st.Name, at10, at100, s.Top(10).Certified, s.Top(100).Certified)
 		if at10 < 1 || at100 < want100 {
