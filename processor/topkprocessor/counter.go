@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/collector/processor"
 	"go.uber.org/zap"
 
+	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/wire"
 )
 
@@ -178,16 +179,26 @@ func (c *counter) stopExporters(ctx context.Context, n int) error {
 	return errors.Join(errs...)
 }
 
-// count what was found in a request that was taken.
+// count what was found in a request that was taken. An event clock moves with it, so each step of the way closes what is due.
 func (c *counter) count(found *findings) {
 	now := time.Now().UnixNano()
-	s := c.stripe()
-	for i, l := range found.ledgers {
-		s.count(l, &found.batches[i], now)
-	}
-	s.mu.Unlock()
 	if c.cfg.Clock == clockEvent {
-		c.collector.closeDue(found.ledgers, now)
+		for i := range found.ledgers {
+			for step := range steps(&found.batches[i], c.openBuckets()) {
+				c.add(found.ledgers[i:i+1], step, now)
+				c.collector.closeDue(found.ledgers[i:i+1], now)
+			}
+		}
+		return
+	}
+	c.add(found.ledgers, found.batches, now)
+}
+
+func (c *counter) add(ledgers []*ledger, batches []rule.Batch, now int64) {
+	s := c.stripe()
+	defer s.mu.Unlock()
+	for i, l := range ledgers {
+		s.count(l, &batches[i], now)
 	}
 }
 

@@ -11,9 +11,12 @@ import (
 const residentBytes = 132
 
 // memoryBound is the most live memory that counting and sending may take, with all groups and stripes in use and all keys as
-// long as they may be. With clock: event one request may open more buckets than are counted here, for as long as it takes.
+// long as they may be.
 func (c *counter) memoryBound() int64 {
-	buckets := int64((c.cfg.Lateness+c.cfg.Future+window.Bucket-time.Nanosecond)/window.Bucket) + 2
+	buckets := int64(c.openBuckets())
+	if c.cfg.Clock == clockEvent {
+		buckets *= 2 // those of one step more
+	}
 	sum := c.cfg.Pending + int64(len(c.gateways))*4*maxRequest // a request exists as states, as OTLP and compressed
 	for _, l := range c.ledgers {
 		lists := int64(1)
@@ -26,6 +29,11 @@ func (c *counter) memoryBound() int64 {
 		sum += one // where stripes are merged
 	}
 	return sum
+}
+
+// openBuckets is how many minutes of a rule may be open at a time.
+func (c *counter) openBuckets() int {
+	return int((c.cfg.Lateness+c.cfg.Future+window.Bucket-time.Nanosecond)/window.Bucket) + 2
 }
 
 // summaryBound is the most that one summary holds: its table, its keys, which grow by a part of themselves, its cells once
