@@ -32,7 +32,7 @@ type counter struct {
 
 	logs, traces, metrics finder
 
-	collector *collector
+	merger    *merger
 	pending   *pending
 	gateways  []*gateway
 	telemetry *telemetry
@@ -79,7 +79,7 @@ func newCounter(set processor.Settings, cfg *Config, connect connect) (*counter,
 
 	c.pending = newPending(cfg.Pending, len(cfg.Gateways), len(c.ledgers))
 	var err error
-	if c.collector, err = newCollector(c); err != nil {
+	if c.merger, err = newMerger(c); err != nil {
 		return nil, err
 	}
 	for i := range cfg.Gateways {
@@ -158,7 +158,7 @@ func (c *counter) shutdown(ctx context.Context) error {
 	c.running = false
 	c.stop()
 	<-c.done
-	c.collector.closeAll(time.Now().UnixNano())
+	c.merger.closeAll(time.Now().UnixNano())
 	var drained sync.WaitGroup
 	for _, g := range c.gateways {
 		drained.Go(func() { g.stop(ctx) })
@@ -186,7 +186,7 @@ func (c *counter) count(found *findings) {
 		for i := range found.ledgers {
 			for step := range steps(&found.batches[i], c.openBuckets()) {
 				c.add(found.ledgers[i:i+1], step, now)
-				c.collector.closeDue(found.ledgers[i:i+1], now)
+				c.merger.closeDue(found.ledgers[i:i+1], now)
 			}
 		}
 		return

@@ -21,9 +21,9 @@ func (c *counter) emit(ctx context.Context) {
 		case <-timer.C:
 		}
 		now := time.Now()
-		c.collector.closeDue(c.ledgers, now.UnixNano())
+		c.merger.closeDue(c.ledgers, now.UnixNano())
 		c.pending.expire(now.UnixNano())
-		size := c.collector.collect()
+		size := c.merger.collect()
 		for _, g := range c.gateways {
 			g.emitted.Add(1)
 			g.wake()

@@ -115,3 +115,30 @@ func TestReplayFinalsAreKeptByTheTimeTheyWereCounted(t *testing.T) {
 		stop(t, p)
 	})
 }
+
+func TestReplayReachesAGatewayThatWasDownInTheOrderOfTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gw := &fakeGateway{}
+		gw.down.Store(true)
+		p := startLogs(t, mustParse(t, replay), gw, nil)
+		first := time.Date(1995, 1, 1, 12, 0, 0, 0, time.UTC)
+		for day := range 10 {
+			require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(first.AddDate(0, 0, day), "a")))
+			time.Sleep(3 * time.Second)
+		}
+		gw.down.Store(false)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		stop(t, p)
+		var last window.Minute
+		states := 0
+		for _, r := range gw.requests {
+			for _, s := range r.states {
+				assert.GreaterOrEqual(t, s.Minute, last, "an open state before a final would move the clock past it")
+				last = s.Minute
+				states++
+			}
+		}
+		assert.Equal(t, 11, states, "nine finals, and the newest open and final")
+	})
+}

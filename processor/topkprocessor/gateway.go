@@ -140,24 +140,31 @@ func (g *gateway) pause(now time.Time) time.Duration {
 	return max(g.last.Add(helloInterval).Sub(now), 0)
 }
 
-// flush sends all there is: open states of each emission first, for they are what is waited for.
+// flush sends all there is: open states of each emission first, for they are what is waited for. With clock: event they come
+// after the finals, for they move the gateway's clock, by which finals of long before would be too late.
 func (g *gateway) flush() {
+	inOrder := g.counter.cfg.Clock == clockEvent
 	for !g.stopped() {
-		if n := g.emitted.Load(); n != g.seen {
-			if err := g.sendOpen(time.Now()); err != nil {
+		n := g.emitted.Load()
+		due := n != g.seen
+		if !due || inOrder {
+			sent, err := g.sendFinals()
+			if err != nil {
 				g.fail(err)
 				return
 			}
-			g.seen = n
+			if sent {
+				continue
+			}
 		}
-		sent, err := g.sendFinals()
-		if err != nil {
+		if !due {
+			break
+		}
+		if err := g.sendOpen(time.Now()); err != nil {
 			g.fail(err)
 			return
 		}
-		if !sent {
-			break
-		}
+		g.seen = n
 	}
 	if time.Since(g.last) >= helloInterval {
 		if err := g.send(nil, false); err != nil {

@@ -33,10 +33,10 @@ func TestMillionDistinctKeysLeaveMemoryFlat(t *testing.T) { // K10
 		}
 	}
 	consume(20_000)
-	p.(*logs).counter.collector.collect()
+	p.(*logs).counter.merger.collect()
 	before := liveHeap()
 	consume(1_000_000)
-	p.(*logs).counter.collector.collect()
+	p.(*logs).counter.merger.collect()
 	after := liveHeap()
 	assert.LessOrEqual(t, after, before+before/10)
 	assert.LessOrEqual(t, int64(after), p.(*logs).counter.memoryBound())

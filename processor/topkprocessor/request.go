@@ -60,7 +60,7 @@ func (g *gateway) sendOpen(now time.Time) error {
 
 // open states that changed since the gateway answered them, and those that are due again, the longest due first.
 func (g *gateway) open(now time.Time) (changed, repeated []outgoing) {
-	open := *g.counter.collector.open.Load()
+	open := *g.counter.merger.open.Load()
 	marks := make(map[*seat]sentMark, len(open))
 	for _, s := range open {
 		st := s.open.Load()

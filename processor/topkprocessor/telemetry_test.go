@@ -79,7 +79,7 @@ func TestGatewaysAreCountedApart(t *testing.T) {
 	p := startLogsWith(t, metadatatest.NewSettings(tel), cfg, connectEach(&fakeGateway{}, down), nil)
 	c := p.(*logs).counter
 	require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(time.Now(), "a")))
-	c.collector.closeAll(time.Now().UnixNano())
+	c.merger.closeAll(time.Now().UnixNano())
 	require.Eventually(t, func() bool {
 		n, _ := c.pending.count(0)
 		return n == 0 && c.gateways[1].stats.failed.Load() > 0

@@ -14,8 +14,8 @@ import (
 	"github.com/otel-topk/collector/topk"
 )
 
-// collector merges the stripes: of open buckets for each emission, of closed ones into final states.
-type collector struct {
+// merger brings the stripes together: of open buckets for each emission, of closed ones into final states.
+type merger struct {
 	counter *counter
 	open    atomic.Pointer[[]*seat] // states of open buckets as last emitted; not changed once it is stored
 
@@ -33,12 +33,12 @@ type openState struct {
 	encoded  []byte
 }
 
-func newCollector(c *counter) (*collector, error) {
+func newMerger(c *counter) (*merger, error) {
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(zstd.MinWindowSize<<8), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return nil, fmt.Errorf("zstd: %w", err)
 	}
-	m := &collector{counter: c, merged: map[*ledger]*topk.Summary{}, encoder: encoder}
+	m := &merger{counter: c, merged: map[*ledger]*topk.Summary{}, encoder: encoder}
 	for _, l := range c.ledgers {
 		m.merged[l] = l.empty.Clone()
 	}
@@ -47,7 +47,7 @@ func newCollector(c *counter) (*collector, error) {
 }
 
 // collect encodes the open states that changed and returns their size.
-func (m *collector) collect() int {
+func (m *merger) collect() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var open []*seat
@@ -67,7 +67,7 @@ func (m *collector) collect() int {
 }
 
 // refresh the encoding of an open seat if it has counted since.
-func (m *collector) refresh(s *seat) int {
+func (m *merger) refresh(s *seat) int {
 	if !s.dirty.Swap(false) {
 		return 0
 	}
@@ -92,13 +92,13 @@ func (m *collector) refresh(s *seat) int {
 }
 
 // merge of cells of one ledger: they have one shape, and their seat kept the total in bounds.
-func (m *collector) merge(to, cell *topk.Summary) {
+func (m *merger) merge(to, cell *topk.Summary) {
 	if err := to.Merge(cell); err != nil {
 		m.counter.logger.DPanic("Stripes do not merge", zap.Error(err))
 	}
 }
 
-func (m *collector) encode(merged *topk.Summary) ([]byte, bool) {
+func (m *merger) encode(merged *topk.Summary) ([]byte, bool) {
 	encoded, err := merged.AppendBinary(nil)
 	if err != nil {
 		m.counter.logger.DPanic("A summary does not encode", zap.Error(err))
@@ -108,7 +108,7 @@ func (m *collector) encode(merged *topk.Summary) ([]byte, bool) {
 }
 
 // closeDue makes final states of the buckets that have closed.
-func (m *collector) closeDue(ledgers []*ledger, now int64) {
+func (m *merger) closeDue(ledgers []*ledger, now int64) {
 	for _, l := range ledgers {
 		if l.due(now) {
 			clock := l.at()
@@ -118,14 +118,14 @@ func (m *collector) closeDue(ledgers []*ledger, now int64) {
 }
 
 // closeAll makes final states of all buckets.
-func (m *collector) closeAll(now int64) {
+func (m *merger) closeAll(now int64) {
 	for _, l := range m.counter.ledgers {
 		l.floor.Store(math.MaxInt64)
 		m.close(l, now, func(window.Minute) bool { return true })
 	}
 }
 
-func (m *collector) close(l *ledger, now int64, closed func(window.Minute) bool) {
+func (m *merger) close(l *ledger, now int64, closed func(window.Minute) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, b := range l.open() {
@@ -153,7 +153,7 @@ func (m *collector) close(l *ledger, now int64, closed func(window.Minute) bool)
 }
 
 // finish a closed bucket: its set of states is complete.
-func (m *collector) finish(b *bucket, now int64) {
+func (m *merger) finish(b *bucket, now int64) {
 	l := b.ledger
 	merged := m.merged[l]
 	for _, s := range b.seats() {
