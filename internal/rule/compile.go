@@ -25,11 +25,14 @@ var kinds = []recordKind{logRecords, spans, spanEvents, dataPoints}
 
 // compile makes a Rule of cfg, or says all that is wrong with it.
 func compile(cfg Config, seed uint64, set component.TelemetrySettings) (*Rule, Problems) {
-	problems := cfg.fieldProblems()
+	fields := cfg.fieldProblems()
 	chosen, found := cfg.kinds()
-	problems = append(problems, found...)
+	problems := append(fields, found...)
 	shape, _ := topk.NewShape(cfg.Accuracy.Epsilon, cfg.Accuracy.Delta, seed)
 	r := &Rule{config: cfg, definition: cfg.definition(shape, chosen)}
+	if len(fields) == 0 {
+		problems = append(problems, r.definition.sizeProblem()...)
+	}
 	for _, k := range chosen {
 		for _, p := range k.compile(&r.config, r, set) {
 			if !problems.has(p.Key) {

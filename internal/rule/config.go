@@ -31,7 +31,7 @@ type Config struct {
 	// MaxGroups is how many groups have lists of their own, 1 to 10000; more share one overflow list. Default 500.
 	MaxGroups int `mapstructure:"max_groups"`
 	// MaxKeyBytes bounds keys and group names in bytes; longer ones count as what fits and a hash of the whole. From 64
-	// (48 a part and 16 where the key is composite) to 65535. Default 256.
+	// (48 a part and 16 where the key is composite) to 65535, and with the residents within the 16 MiB of a state. Default 256.
 	MaxKeyBytes int `mapstructure:"max_key_bytes"`
 	// Signals are logs, traces or metrics. Required where no path names one (only resource. and scope. do not). Default: what
 	// the paths name.

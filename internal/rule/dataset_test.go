@@ -100,7 +100,7 @@ func holdAgainstExact(t *testing.T, set, stream, signal string, paths map[string
 				continue
 			}
 			t.Run(set+"/"+key, func(t *testing.T) {
-				r := compiled(t, func(c *Config) { c.Key, c.Signals, c.MaxKeyBytes = []string{path}, []string{signal}, 65535 })
+				r := compiled(t, func(c *Config) { c.Key, c.Signals, c.MaxKeyBytes = []string{path}, []string{signal}, 16384 })
 				var b Batch
 				walk(r, &b)
 				require.EqualValues(t, s.Events, uint64(len(b.Keys))+b.Skipped.MissingKey)

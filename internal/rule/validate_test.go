@@ -44,6 +44,11 @@ func TestValidateNamesWhatIsWrong(t *testing.T) {
 		{"epsilon too small for memory", func(c *Config) { c.Accuracy.Epsilon = 1e-9 }, []string{"accuracy.epsilon: "}},
 		{"delta 0", func(c *Config) { c.Accuracy.Delta = 0 }, []string{"accuracy.delta: "}},
 		{"fewer residents than k", func(c *Config) { c.Accuracy.Residents = 99 }, []string{"accuracy.residents: 99 is neither 0 nor in 100..32768"}},
+		{"keys too long for so many residents", func(c *Config) { c.MaxKeyBytes = 65535 }, []string{
+			"max_key_bytes: 640 residents with keys of up to 65535 bytes (max_key_bytes) and 2719 x 5 cells (epsilon, delta) may take 42100750 bytes of a state, allowed are 16645120",
+		}},
+		{"long keys of few residents", func(c *Config) { c.K, c.MaxKeyBytes, c.Accuracy.Residents = 10, 65535, 250 }, nil},
+		{"more cells than a state holds", func(c *Config) { c.Accuracy.Epsilon, c.Accuracy.Delta = 1.04e-5, 1.13e-7 }, []string{"accuracy: 640 residents with"}},
 		{"an unknown field", func(c *Config) { c.Key = []string{"log.level"} }, []string{`key[0]: segment "level" from path "log.level" is not a valid path`}},
 		{"an index where none goes", func(c *Config) { c.Key = []string{`log.severity_text["a"]`} }, []string{"key[0]: "}},
 		{"an unknown context", func(c *Config) { c.Key = []string{"logs.body"} }, []string{`key[0]: "logs." is no context; a path begins with ` + contextList}},
