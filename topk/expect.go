@@ -25,13 +25,14 @@ func (s *Summary) Unpin() {
 	b := scratches.Get().(*scratch)
 	defer scratches.Put(b)
 	order, pinned := t.order(b)
-	came := order[pinned:]
-	for _, r := range order[:pinned] {
-		t.cold[r.slot].pinned = false
-		if t.estimate(r.slot) > 0 {
-			came = append(came, r)
+	keep := len(order)
+	for i := pinned - 1; i >= 0; i-- {
+		t.cold[order[i].slot].pinned = false
+		if t.estimate(order[i].slot) == 0 {
+			keep--
+			order[i], order[keep] = order[keep], order[i]
 		}
 	}
 	t.pinned = 0
-	t.retain(b, came)
+	t.drop(b, keep)
 }

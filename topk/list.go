@@ -61,11 +61,23 @@ func (l List) First(k int) List {
 	return f
 }
 
+// Unlisted bounds the weight of every key outside l: that of residents below it by the next one's estimate, that of all others by
+// Theta.
+func (l List) Unlisted() uint64 { return max(l.Theta, l.Next) }
+
+// Other is what the items' lower bounds leave over of total, at least 0.
+func (l List) Other(total uint64) uint64 {
+	for i := range l.Items {
+		total -= min(total, l.Items[i].Lower)
+	}
+	return total
+}
+
 // certify: an item is certain if no key outside the list can be larger, and its rank is if besides no earlier item can be smaller
 // and no later one larger.
 func (l *List) certify() {
 	l.Certified = len(l.Items) == l.K || l.Theta == 0
-	outside := max(l.Theta, l.Next)
+	outside := l.Unlisted()
 	before := uint64(math.MaxUint64) // the smallest Lower of earlier items
 	for i := range l.Items {
 		it := &l.Items[i]

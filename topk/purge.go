@@ -4,9 +4,9 @@ import "sync"
 
 // scratch of ordering and purging, shared by all summaries: in steady state a purge allocates nothing.
 type scratch struct {
-	order []ranked
-	kept  []resident
-	keys  []byte
+	order     []ranked
+	displaced []resident
+	keys      []byte
 }
 
 type resident struct {
@@ -54,24 +54,29 @@ func (s *Summary) flush(b *scratch, from, keep int) {
 			s.tail.seen.touch(k.id)
 		}
 	}
-	t.retain(b, b.order[:keep])
+	t.drop(b, keep)
 }
 
-// retain rebuilds the table of these residents alone.
-func (t *table) retain(b *scratch, order []ranked) {
-	b.kept, b.keys = b.kept[:0], b.keys[:0]
-	for _, r := range order {
-		b.kept = append(b.kept, resident{t.hot[r.slot], t.cold[r.slot]})
-		b.keys = append(b.keys, t.key(r.slot)...)
+// drop takes all of b.order but the first keep out of the table.
+func (t *table) drop(b *scratch, keep int) {
+	for _, r := range b.order[keep:] {
+		t.empty(r.slot)
 	}
-	pinned := t.pinned
-	t.clear()
-	t.keys = append(t.keys, b.keys...)
-	at := uint32(0)
-	for _, r := range b.kept {
-		r.at = at
-		at += uint32(r.len)
+	b.displaced, b.keys = b.displaced[:0], b.keys[:0]
+	mask := uint64(len(t.tags) - 1)
+	for _, r := range b.order[:keep] {
+		c := &t.cold[r.slot]
+		at := uint32(len(b.keys))
+		b.keys = append(b.keys, t.key(r.slot)...)
+		c.at = at
+		if c.place>>7&mask != uint64(r.slot/lanes) {
+			b.displaced = append(b.displaced, resident{t.hot[r.slot], *c})
+			t.empty(r.slot)
+		}
+	}
+	t.keys = append(t.keys[:0], b.keys...)
+	t.size = keep
+	for _, r := range b.displaced { // between their home and them there may be room now, where a search would end
 		t.put(r.hot, r.cold)
 	}
-	t.size, t.pinned = len(b.kept), pinned
 }

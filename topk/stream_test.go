@@ -51,7 +51,7 @@ func recall(s *Summary, st *stream.Stream, k int) float64 {
 func TestRecallOnTheFiveStreams(t *testing.T) {
 	events, wantLate := 4_000_000, 0.97 // 0.95 to 0.99 for other seeds
 	if testing.Short() || raceEnabled {
-		events, wantLate = 500_000, 0.9
+		events, wantLate = 1_000_000, 0.95
 	}
 	for i, make := range streams {
 		st := make(events)

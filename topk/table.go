@@ -6,8 +6,8 @@ import (
 )
 
 // table holds the residents: groups of eight slots, and for each group a word of eight tags (0: empty, else 0x80 and seven
-// bits of place). A key lies in the first group with room from its home on, and nothing is removed but by rebuilding, so a
-// group with an empty slot ends a search. At most five slots of eight are full.
+// bits of place). A key lies in the first group with room from its home on; so a group with an empty slot ends a search. At most
+// five slots of eight are full.
 type table struct {
 	tags   []uint64
 	hot    []hot  // what a hit touches; one more than slots: misses of a block add there
@@ -144,7 +144,13 @@ func (t *table) pin(i int) {
 	t.pinned++
 }
 
-// clear empties the table; a stale identity must match nothing.
+// empty a slot; a stale identity must match nothing.
+func (t *table) empty(i int) {
+	t.tags[i/lanes] &^= 0xff << (8 * (i % lanes))
+	t.hot[i] = hot{}
+}
+
+// clear empties the table.
 func (t *table) clear() {
 	clear(t.tags)
 	clear(t.hot)
