@@ -10,6 +10,7 @@ import (
 
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/window"
+	"github.com/otel-topk/collector/internal/wire"
 )
 
 // exposedRanks is how many ranks of a global list /metrics shows. A list takes at most 3 series a rank and 11 more, so
@@ -19,25 +20,25 @@ const exposedRanks = 10
 var (
 	listLabels = []string{"rule", "window", "scope", "group"}
 
-	estimateDesc   = listDesc("topk_estimate", "Estimated weight of the key at this rank; never below the true one.", "rank")
-	lowerDesc      = listDesc("topk_lower", "Weight that the key at this rank has at least.", "rank")
-	keyDesc        = listDesc("topk_key_info", "The key at this rank; always 1.", "rank", "key")
-	totalDesc      = listDesc("topk_total_weight", "Weight counted in the window.")
-	totalUpperDesc = listDesc("topk_total_weight_upper", "Weight counted in the window, and what overflow may hide of it.")
-	otherDesc      = listDesc("topk_other", "topk_total_weight less the sum of topk_lower.")
-	distinctDesc   = listDesc("topk_distinct", "Estimated number of distinct keys.")
-	thetaDesc      = listDesc("topk_theta", "No key without a rank weighs more.")
-	certifiedDesc  = listDesc("topk_certified", "1 if the keys with a rank are certainly the heaviest, else 0.")
-	partialDesc    = listDesc("topk_partial", "1 if the list lacks records, else 0.")
-	asOfDesc       = listDesc("topk_as_of_seconds", "Unix time up to which the list is counted.")
-	shardsDesc     = listDesc("topk_shards", "Shards that take part in the list.", "state")
+	estimateDesc   = listDesc(wire.GaugeEstimate, "rank")
+	lowerDesc      = listDesc(wire.GaugeLower, "rank")
+	keyDesc        = listDesc(wire.GaugeKey, "rank", "key")
+	totalDesc      = listDesc(wire.GaugeTotal)
+	totalUpperDesc = listDesc(wire.GaugeTotalUpper)
+	otherDesc      = listDesc(wire.GaugeOther)
+	distinctDesc   = listDesc(wire.GaugeDistinct)
+	thetaDesc      = listDesc(wire.GaugeTheta)
+	certifiedDesc  = listDesc(wire.GaugeCertified)
+	partialDesc    = listDesc(wire.GaugePartial)
+	asOfDesc       = listDesc(wire.GaugeAsOf)
+	shardsDesc     = listDesc(wire.GaugeShards, "state")
 
 	listsDesc    = prometheus.NewDesc("topk_lists", "Lists that are served, those of groups included.", nil, nil)
 	requestsDesc = prometheus.NewDesc("topk_http_requests_total", "Requests answered.", []string{"route", "code"}, nil)
 )
 
-func listDesc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(name, help, append(append([]string{}, listLabels...), labels...), nil)
+func listDesc(name string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, wire.GaugeHelp[name], append(append([]string{}, listLabels...), labels...), nil)
 }
 
 // exposition makes the series of the catalog that is served when it is scraped.
@@ -92,13 +93,13 @@ func collectList(metrics chan<- prometheus.Metric, l *list) {
 	}
 	gauge(totalDesc, float64(l.Total))
 	gauge(totalUpperDesc, float64(l.TotalUpper))
-	gauge(otherDesc, float64(other(l.Total, first.Items)))
+	gauge(otherDesc, float64(first.Other(l.Total)))
 	gauge(distinctDesc, float64(l.Distinct))
-	gauge(thetaDesc, float64(unlisted(first)))
+	gauge(thetaDesc, float64(first.Unlisted()))
 	gauge(certifiedDesc, truth(first.Certified))
 	gauge(partialDesc, truth(len(l.PartialReasons) > 0))
 	if !l.AsOf.IsZero() {
-		gauge(asOfDesc, float64(l.AsOf.UnixMilli())/1000)
+		gauge(asOfDesc, float64(l.AsOf.Unix()))
 	}
 	gauge(shardsDesc, float64(l.Coverage.Reporting), "reporting")
 	gauge(shardsDesc, float64(l.Coverage.Silent), "silent")

@@ -41,10 +41,6 @@ func (l *list) same(s *wire.Snapshot) bool {
 	return l.AsOf.Equal(s.AsOf) && l.Total == s.Total && l.TotalUpper == s.TotalUpper && l.Records == s.Records
 }
 
-// unlisted bounds the weight of every key outside the list: residents below it by the next one's estimate, all others by
-// theta.
-func unlisted(l topk.List) uint64 { return max(l.Theta, l.Next) }
-
 // count bounds the weight of key: lower <= weight <= upper; rank is 0 if the list does not hold it. What the list says of
 // a key, and of those it does not hold, is true here too.
 func (l *list) count(key string) (lower, upper uint64, rank int) {
@@ -53,7 +49,7 @@ func (l *list) count(key string) (lower, upper uint64, rank int) {
 			return item.Lower, item.Estimate, i + 1
 		}
 	}
-	upper = unlisted(l.List)
+	upper = l.List.Unlisted()
 	if l.summary == nil {
 		return 0, upper, 0
 	}
@@ -61,18 +57,10 @@ func (l *list) count(key string) (lower, upper uint64, rank int) {
 	return lower, max(lower, min(estimate, upper)), 0
 }
 
-// other is the weight that the lower bounds of items leave over.
-func other(total uint64, items []topk.Item) uint64 {
-	for i := range items {
-		total -= items[i].Lower
-	}
-	return total
-}
-
 // most bounds the weight of any key.
 func (l *list) most() uint64 {
 	if len(l.List.Items) == 0 {
-		return unlisted(l.List)
+		return l.List.Unlisted()
 	}
-	return max(l.List.Items[0].Estimate, unlisted(l.List))
+	return max(l.List.Items[0].Estimate, l.List.Unlisted())
 }

@@ -26,66 +26,37 @@ func newPoints(now time.Time) *points {
 	return &points{md: md, time: pcommon.NewTimestampFromTime(now), gauges: map[string]pmetric.NumberDataPointSlice{}}
 }
 
-// The gauges of a list, in the order in which they are sent.
-const (
-	gaugeEstimate   = "topk_estimate"
-	gaugeLower      = "topk_lower"
-	gaugeKey        = "topk_key_info"
-	gaugeTotal      = "topk_total_weight"
-	gaugeTotalUpper = "topk_total_weight_upper"
-	gaugeOther      = "topk_other"
-	gaugeDistinct   = "topk_distinct"
-	gaugeTheta      = "topk_theta"
-	gaugeCertified  = "topk_certified"
-	gaugePartial    = "topk_partial"
-	gaugeAsOf       = "topk_as_of_seconds"
-	gaugeShards     = "topk_shards"
-)
-
 var (
-	descriptions = map[string]string{
-		gaugeEstimate:   "Weight of the key at this rank, never too low.",
-		gaugeLower:      "Weight that the key at this rank has at least.",
-		gaugeKey:        "Says which key is at this rank.",
-		gaugeTotal:      "Weight of all keys.",
-		gaugeTotalUpper: "Weight of all keys and of what may be hidden in the overflow of shards.",
-		gaugeOther:      "Weight of all keys less the lower bounds of the listed ones.",
-		gaugeDistinct:   "Number of keys.",
-		gaugeTheta:      "Weight that no unlisted key passes.",
-		gaugeCertified:  "1 if the list is surely the right one.",
-		gaugePartial:    "1 if the list lacks something that the shards should have sent.",
-		gaugeAsOf:       "Unix time that the list speaks of.",
-		gaugeShards:     "Shards by state.",
-	}
-	ofList = []string{gaugeTotal, gaugeTotalUpper, gaugeOther, gaugeDistinct, gaugeTheta, gaugeCertified, gaugePartial, gaugeAsOf}
+	// ofList are the gauges that a list has once.
+	ofList = []string{wire.GaugeTotal, wire.GaugeTotalUpper, wire.GaugeOther, wire.GaugeDistinct, wire.GaugeTheta, wire.GaugeCertified, wire.GaugePartial, wire.GaugeAsOf}
 	states = []string{"reporting", "silent", "gone"}
 )
 
 // list adds the points of s and ends the ranks and keys of before that it no longer has. It returns the keys by rank.
 func (p *points) list(id series, s *wire.Snapshot, before []string) []string {
 	values := map[string]uint64{
-		gaugeTotal:      s.Total,
-		gaugeTotalUpper: s.TotalUpper,
-		gaugeOther:      other(s),
-		gaugeDistinct:   s.Distinct,
-		gaugeTheta:      max(s.List.Theta, s.List.Next), // a resident beyond the list, or any other key
-		gaugeCertified:  number(s.List.Certified),
-		gaugePartial:    number(len(s.PartialReasons) > 0),
-		gaugeAsOf:       uint64(max(0, s.AsOf.Unix())),
+		wire.GaugeTotal:      s.Total,
+		wire.GaugeTotalUpper: s.TotalUpper,
+		wire.GaugeOther:      s.List.Other(s.Total),
+		wire.GaugeDistinct:   s.Distinct,
+		wire.GaugeTheta:      s.List.Unlisted(),
+		wire.GaugeCertified:  number(s.List.Certified),
+		wire.GaugePartial:    number(len(s.PartialReasons) > 0),
+		wire.GaugeAsOf:       uint64(max(0, s.AsOf.Unix())),
 	}
 	for _, name := range ofList {
 		set(p.add(name, id), values[name])
 	}
 	for i, n := range []int{s.Coverage.Reporting, s.Coverage.Silent, s.Coverage.Gone} {
-		dp := p.add(gaugeShards, id)
+		dp := p.add(wire.GaugeShards, id)
 		dp.Attributes().PutStr("state", states[i])
 		set(dp, uint64(n))
 	}
 	keys := make([]string, len(s.List.Items))
 	for i, it := range s.List.Items {
 		keys[i] = it.Key
-		set(p.ranked(gaugeEstimate, id, i), it.Estimate)
-		set(p.ranked(gaugeLower, id, i), it.Lower)
+		set(p.ranked(wire.GaugeEstimate, id, i), it.Estimate)
+		set(p.ranked(wire.GaugeLower, id, i), it.Lower)
 		set(p.keyed(id, i, it.Key), 1)
 	}
 	for i, key := range before {
@@ -105,7 +76,7 @@ func (p *points) end(id series, keys []string) {
 		end(p.add(name, id))
 	}
 	for _, state := range states {
-		dp := p.add(gaugeShards, id)
+		dp := p.add(wire.GaugeShards, id)
 		dp.Attributes().PutStr("state", state)
 		end(dp)
 	}
@@ -116,12 +87,12 @@ func (p *points) end(id series, keys []string) {
 }
 
 func (p *points) endRank(id series, i int) {
-	end(p.ranked(gaugeEstimate, id, i))
-	end(p.ranked(gaugeLower, id, i))
+	end(p.ranked(wire.GaugeEstimate, id, i))
+	end(p.ranked(wire.GaugeLower, id, i))
 }
 
 func (p *points) keyed(id series, i int, key string) pmetric.NumberDataPoint {
-	dp := p.ranked(gaugeKey, id, i)
+	dp := p.ranked(wire.GaugeKey, id, i)
 	dp.Attributes().PutStr("key", key)
 	return dp
 }
@@ -137,7 +108,7 @@ func (p *points) add(name string, id series) pmetric.NumberDataPoint {
 	if !ok {
 		m := p.md.ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics().AppendEmpty()
 		m.SetName(name)
-		m.SetDescription(descriptions[name])
+		m.SetDescription(wire.GaugeHelp[name])
 		slice = m.SetEmptyGauge().DataPoints()
 		p.gauges[name] = slice
 	}
@@ -165,13 +136,4 @@ func number(b bool) uint64 {
 		return 1
 	}
 	return 0
-}
-
-// other is what of the total no listed key has for sure.
-func other(s *wire.Snapshot) uint64 {
-	rest := s.Total
-	for _, it := range s.List.Items {
-		rest -= min(rest, it.Lower)
-	}
-	return rest
 }

@@ -1,0 +1,34 @@
+package wire
+
+// The gauges of a Snapshot carry the same names wherever they are read: from the topk exporter's /metrics or from a metrics
+// pipeline. Each has the labels rule, window, scope and group.
+const (
+	GaugeEstimate   = "topk_estimate" // by rank
+	GaugeLower      = "topk_lower"    // by rank
+	GaugeKey        = "topk_key_info" // by rank and key
+	GaugeTotal      = "topk_total_weight"
+	GaugeTotalUpper = "topk_total_weight_upper"
+	GaugeOther      = "topk_other"
+	GaugeDistinct   = "topk_distinct"
+	GaugeTheta      = "topk_theta"
+	GaugeCertified  = "topk_certified"
+	GaugePartial    = "topk_partial"
+	GaugeAsOf       = "topk_as_of_seconds" // whole seconds
+	GaugeShards     = "topk_shards"        // by state
+)
+
+// GaugeHelp says what each gauge is.
+var GaugeHelp = map[string]string{
+	GaugeEstimate:   "Estimated weight of the key at this rank; never below the true one.",
+	GaugeLower:      "Weight that the key at this rank has at least.",
+	GaugeKey:        "The key at this rank; always 1.",
+	GaugeTotal:      "Weight counted in the window.",
+	GaugeTotalUpper: "Weight counted in the window, and what overflow may hide of it.",
+	GaugeOther:      "topk_total_weight less the sum of topk_lower.",
+	GaugeDistinct:   "Estimated number of distinct keys.",
+	GaugeTheta:      "No key without a rank weighs more.",
+	GaugeCertified:  "1 if the keys with a rank are certainly the heaviest, else 0.",
+	GaugePartial:    "1 if the list lacks records, else 0.",
+	GaugeAsOf:       "Unix time up to which the list is counted.",
+	GaugeShards:     "Shards that take part in the list.",
+}
