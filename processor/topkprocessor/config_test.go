@@ -66,7 +66,7 @@ rules:
   - {key: log.body}
 gateways:
   - {sending_queue: {queue_size: 5}}
-  - {endpoint: "", retry_on_failure: {enabled: true}}
+  - {endpoint: "", retry_on_failure: {enabled: true}, timeout: 0s}
 shard: `+strings.Repeat("x", 257)+`
 clock: sundial
 lateness: 3h
@@ -85,6 +85,7 @@ retain: 48h
 		"gateways[0].sending_queue: not allowed: the state is the queue",
 		"gateways[1].endpoint:",
 		"gateways[1].retry_on_failure: not allowed",
+		"gateways[1].timeout: 0s, more than 0s",
 		"shard: 257 bytes, allowed are 256",
 		`clock: "sundial", allowed is "wall" or "event"`,
 		"lateness: 3h0m0s, allowed is 0s to 2h0m0s",

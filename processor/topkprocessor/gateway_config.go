@@ -51,6 +51,9 @@ func (g *Gateway) problems() []error {
 	if g.QueueConfig.HasValue() {
 		errs = append(errs, errors.New("sending_queue: not allowed: the state is the queue, a lost one is healed by the next"))
 	}
+	if t := g.TimeoutConfig.Timeout; t <= 0 {
+		errs = append(errs, fmt.Errorf("timeout: %v, more than 0s is needed: a gateway that hangs would hold up the end of the collector", t))
+	}
 	if g.RetryConfig.Enabled {
 		errs = append(errs, errors.New("retry_on_failure: not allowed: what is not answered is sent again in its newest state"))
 	}
