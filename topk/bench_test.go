@@ -45,8 +45,8 @@ var sink uint64
 
 // BenchmarkCount is for benchstat: an op is a stream of a million events.
 func BenchmarkCount(b *testing.B) {
-	for _, make := range streams {
-		st := make(1_000_000)
+	for _, draw := range streams {
+		st := draw(1_000_000)
 		full := newSummary(b, 640, standard)
 		countBatches(b, full, st)
 		for _, e := range engines(full) {

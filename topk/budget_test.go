@@ -20,7 +20,7 @@ import (
 // What it reports are medians of five rounds: nanoseconds of CPU an event, and ratios within a round. On a shared machine a
 // neighbour may slow one engine and not the next, so what fails is measured again, twice at most.
 func BenchmarkBudget(b *testing.B) {
-	for i, make := range streams {
+	for i, draw := range streams {
 		budgets := []budget{
 			{"block/floor", 0, 1.7},
 			{"call/floor", 0, 2.1},
@@ -30,7 +30,7 @@ func BenchmarkBudget(b *testing.B) {
 		if i > 1 { // neither Zipf 1.01 nor 1.2
 			budgets[0].most = 2.1
 		}
-		st := make(4_000_000)
+		st := draw(4_000_000)
 		full := newSummary(b, 640, standard)
 		countBatches(b, full, st)
 		b.Run(st.Name, func(b *testing.B) {

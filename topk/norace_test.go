@@ -8,8 +8,8 @@ const raceEnabled = false
 
 // Not with -race, which makes sync.Pool forget.
 func TestCountingAllocatesNothing(t *testing.T) {
-	for _, make := range streams {
-		st := make(400_000)
+	for _, draw := range streams {
+		st := draw(400_000)
 		s := newSummary(t, 640, standard)
 		countBatches(t, s, st)
 		if n := testing.AllocsPerRun(3, func() { countBatches(t, s, st) }); n > 0 {

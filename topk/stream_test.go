@@ -53,8 +53,8 @@ func TestRecallOnTheFiveStreams(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		events, wantLate = 1_000_000, 0.95
 	}
-	for i, make := range streams {
-		st := make(events)
+	for i, draw := range streams {
+		st := draw(events)
 		s := newSummary(t, 640, standard)
 		countBatches(t, s, st)
 		at10, at100, want100 := recall(s, st, 10), recall(s, st, 100), 1.0
