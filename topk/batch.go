@@ -2,8 +2,10 @@ package topk
 
 import "math/bits"
 
-// blockSize is the number of keys that are hashed, then probed, then missed together; places in a block fit a byte.
-const blockSize = 256
+const (
+	blockSize = 256 // keys that are hashed, then probed, then missed together; a place in a block fits a byte
+	fewKeys   = 16  // for fewer a block takes longer than it saves
+)
 
 type block struct {
 	place, id [blockSize]uint64
@@ -15,6 +17,12 @@ type block struct {
 func (s *Summary) AddBatch(keys []string, weights []uint64) error {
 	if err := s.countBatch(keys, weights); err != nil {
 		return err
+	}
+	if len(keys) < fewKeys {
+		for i, key := range keys {
+			s.add(identify(key, s.shape.Seed), key, weight(weights, i))
+		}
+		return nil
 	}
 	var b block
 	for len(keys) > 0 {

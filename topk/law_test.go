@@ -122,7 +122,7 @@ func (h *steps) add(w *world) string {
 }
 
 func (h *steps) addBatch(w *world) string {
-	keys := make([]string, h.r.IntN(2000))
+	keys := make([]string, h.r.IntN(1<<h.r.IntN(12)))
 	weights := make([]uint64, len(keys))
 	sum, fits := uint64(0), true
 	for i := range keys {
