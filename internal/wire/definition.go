@@ -3,6 +3,8 @@ package wire
 import (
 	"fmt"
 	"math"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
@@ -84,8 +86,8 @@ func (known definitions) decode(b []byte) (*rule.Definition, error) {
 // checkDefinition says why d may not travel, but for its size.
 func checkDefinition(d *rule.Definition) error {
 	switch {
-	case d.Name == "" || !utf8.ValidString(d.Name):
-		return refuse(ReasonInvalid, "definition.name: empty or not UTF-8")
+	case d.Name == "" || !utf8.ValidString(d.Name) || strings.ContainsFunc(d.Name, unicode.IsControl):
+		return refuse(ReasonInvalid, "definition.name: empty or not UTF-8 without control characters")
 	case len(d.Name) > rule.MaxNameBytes:
 		return tooLarge("definition.name", len(d.Name), rule.MaxNameBytes)
 	case len(d.Key) == 0:

@@ -64,6 +64,7 @@ var malformedMessages = []malformed{
 	{"a definition of noise", badState(func(m *wirepb.State, _ *wirepb.Definition) { m.Definition = []byte("private") }), wire.ReasonMalformed, "Definition"},
 	{"a definition too large", badState(func(_ *wirepb.State, d *wirepb.Definition) { d.Conditions = []string{long(65_536)} }), wire.ReasonTooLarge, "definition"},
 	{"no name", badState(func(_ *wirepb.State, d *wirepb.Definition) { d.Name = "" }), wire.ReasonInvalid, "definition.name"},
+	{"a name of two lines", badState(func(_ *wirepb.State, d *wirepb.Definition) { d.Name = "a\nb" }), wire.ReasonInvalid, "definition.name"},
 	{"a long name", badState(func(_ *wirepb.State, d *wirepb.Definition) { d.Name = long(129) }), wire.ReasonTooLarge, "definition.name"},
 	{"no signal", badState(func(_ *wirepb.State, d *wirepb.Definition) { d.Signals = nil }), wire.ReasonInvalid, "definition.signals"},
 	{"an unknown signal", badState(func(_ *wirepb.State, d *wirepb.Definition) { d.Signals = []string{"private"} }), wire.ReasonInvalid, "definition.signals[0]"},
