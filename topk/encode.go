@@ -53,10 +53,10 @@ func wireType(field protowire.Number) protowire.Type {
 
 // AppendBinary appends the encoding of FORMAT.md to b. The same state gives the same bytes. It holds the seed. It does not fail.
 func (s *Summary) AppendBinary(b []byte) ([]byte, error) {
-	scratch := scratches.Get().(*scratch)
-	defer scratches.Put(scratch)
+	work := scratches.Get().(*scratch)
+	defer scratches.Put(work)
 	t := &s.residents
-	order, _ := t.order(scratch)
+	order, _ := t.order(work)
 	t.sort(order, 0)
 
 	b = slices.Grow(b, s.sizeHint())

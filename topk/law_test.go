@@ -122,7 +122,11 @@ func (h *steps) add(w *world) string {
 }
 
 func (h *steps) addBatch(w *world) string {
-	keys := make([]string, h.r.IntN(1<<h.r.IntN(12)))
+	n := h.r.IntN(2000)
+	if h.r.IntN(4) == 0 {
+		n = h.r.IntN(2 * fewKeys)
+	}
+	keys := make([]string, n)
 	weights := make([]uint64, len(keys))
 	sum, fits := uint64(0), true
 	for i := range keys {
