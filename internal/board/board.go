@@ -82,12 +82,14 @@ type Stats struct {
 
 	Accepted, Stale, Folded uint64 // states taken, taken without effect, moved into parts
 	TooLate, TooEarly       uint64 // states refused
-	RefusedRules            uint64 // states refused for MaxRules or MaxListBytes
+	RefusedRules            uint64 // states refused for MaxRules
+	CrowdedRules            uint64 // states refused for MaxListBytes
 	Overloaded              uint64 // states and reports refused for MaxEpochs and MaxLiveBytes
 	GivenUpParts            uint64 // for MaxPartBytes
 	Unmerged                uint64 // summaries left out, as the total would pass 2^63
 
-	OverflowedGroups map[string]uint64 // by rule: states that count in scope overflow for MaxGroups or MaxListBytes
+	OverflowedGroups map[string]uint64 // by rule: states that count in scope overflow for MaxGroups
+	CrowdedGroups    map[string]uint64 // by rule: for MaxListBytes
 }
 
 // Board is made by New.
@@ -133,7 +135,7 @@ func New(cfg Config) *Board {
 		rules:  map[string]*ruled{},
 		folded: -1,
 		codec:  newCodec(),
-		stats:  Stats{OverflowedGroups: map[string]uint64{}},
+		stats:  Stats{OverflowedGroups: map[string]uint64{}, CrowdedGroups: map[string]uint64{}},
 	}
 }
 
@@ -141,7 +143,7 @@ func New(cfg Config) *Board {
 func (b *Board) Stats() Stats {
 	s := b.stats
 	s.Rules = b.definitions()
-	s.OverflowedGroups = maps.Clone(s.OverflowedGroups)
+	s.OverflowedGroups, s.CrowdedGroups = maps.Clone(s.OverflowedGroups), maps.Clone(s.CrowdedGroups)
 	return s
 }
 

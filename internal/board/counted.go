@@ -72,7 +72,6 @@ func (b *Board) counted(d *rule.Definition, now int64) (*counted, error) {
 	r := b.rules[d.Name]
 	if r == nil || r.definitions[fingerprint] == nil {
 		if err := b.admitRule(d); err != nil {
-			b.stats.RefusedRules++
 			return nil, err
 		}
 	}
@@ -108,9 +107,11 @@ func (b *Board) counted(d *rule.Definition, now int64) (*counted, error) {
 // admitRule sets room aside for one more definition.
 func (b *Board) admitRule(d *rule.Definition) error {
 	if n := b.definitions(); n >= b.cfg.MaxRules {
+		b.stats.RefusedRules++
 		return fmt.Errorf("%w: rule %q comes after the %d that may be", ErrRules, d.Name, b.cfg.MaxRules)
 	}
 	if n := b.ruleRoom(d); !b.take(n) {
+		b.stats.CrowdedRules++
 		return fmt.Errorf("%w: rule %q of %dx%d cells needs %d bytes for its lists, %d of %d are taken",
 			ErrRules, d.Name, d.Shape.Width, d.Shape.Depth, n, b.stats.ListBytes, b.cfg.MaxListBytes)
 	}
@@ -156,8 +157,12 @@ func (b *Board) place(c *counted, g rule.Group) rule.Group {
 		return g
 	}
 	if g.Scope == rule.ScopeGroup {
-		if c.named >= b.cfg.MaxGroups || !b.take(c.room) {
+		switch {
+		case c.named >= b.cfg.MaxGroups:
 			b.stats.OverflowedGroups[c.rule.Name]++
+			return b.place(c, overflow)
+		case !b.take(c.room):
+			b.stats.CrowdedGroups[c.rule.Name]++
 			return b.place(c, overflow)
 		}
 		c.named++

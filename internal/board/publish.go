@@ -274,5 +274,6 @@ func (p *publication) forget(name string, at *presence) {
 		p.end()
 		delete(b.rules, name)
 		delete(b.stats.OverflowedGroups, name)
+		delete(b.stats.CrowdedGroups, name)
 	}
 }

@@ -118,6 +118,20 @@ func TestAReachedLimitIsCountedAndTold(t *testing.T) {
 	})
 }
 
+func TestTheLimitOfMemoryIsNamedWhereItAndNotMaxGroupsIsReached(t *testing.T) {
+	publishing(t, func(c *Config) { c.MaxListsSize = 2 << 20 }, func(t *testing.T, r *trend, lists *listPipeline, o observed) {
+		s := newShard(t, 1).grouped()
+		for i := range 50 {
+			require.NoError(t, r.consume(t.Context(), s.countedIn(strings.Repeat("g", i+1), map[string]uint64{"a": 1})))
+		}
+		<-lists.came
+		synctest.Wait()
+		reached := limits(t, o)
+		assert.Positive(t, reached["max_lists_size tenants"])
+		assert.NotContains(t, reached, "max_groups tenants")
+	})
+}
+
 func TestShardsMaySendAtTheSameTimeAsListsArePublished(t *testing.T) {
 	publishing(t, func(c *Config) { c.PublishInterval = 100 * time.Millisecond }, func(t *testing.T, r *trend, lists *listPipeline, _ observed) {
 		const shards, requests = 8, 25

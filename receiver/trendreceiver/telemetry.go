@@ -87,13 +87,17 @@ type limit struct{ name, rule string }
 // reached counts what each limit turned away or left out.
 func reached(s board.Stats) map[limit]uint64 {
 	counts := map[limit]uint64{
-		{name: "max_rules"}: s.RefusedRules,
-		{name: "overload"}:  s.Overloaded,
-		{name: "parts"}:     s.GivenUpParts,
-		{name: "total"}:     s.Unmerged,
+		{name: "max_rules"}:      s.RefusedRules,
+		{name: "max_lists_size"}: s.CrowdedRules,
+		{name: "overload"}:       s.Overloaded,
+		{name: "parts"}:          s.GivenUpParts,
+		{name: "total"}:          s.Unmerged,
 	}
 	for rule, n := range s.OverflowedGroups {
 		counts[limit{"max_groups", rule}] = n
+	}
+	for rule, n := range s.CrowdedGroups {
+		counts[limit{"max_lists_size", rule}] = n
 	}
 	return counts
 }
