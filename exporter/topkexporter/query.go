@@ -107,7 +107,11 @@ func (s *selection) chooseList(asked time.Duration) error {
 	}
 	s.list = r.lists[listID{asked, s.group}]
 	if _, known := slices.BinarySearch(r.groups, s.group.Name); s.group.Scope == rule.ScopeGroup && !known {
-		return notFound("group: rule %q has no group %q; it has: %s", name, s.group.Name, named(r.groups))
+		hint := ""
+		if r.lists[listID{asked, rule.Group{Scope: rule.ScopeOverflow}}] != nil {
+			hint = "; groups beyond max_groups share the list of scope=overflow"
+		}
+		return notFound("group: rule %q has no group %q; it has: %s%s", name, s.group.Name, named(r.groups), hint)
 	}
 	return nil
 }
