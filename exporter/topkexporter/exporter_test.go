@@ -149,12 +149,19 @@ func TestShutdownCutsOffWhatDoesNotEnd(t *testing.T) {
 	config.ServerConfig.NetAddr.Endpoint = freeAddress(t)
 	e, err := newExporter(config, exportertest.NewNopSettings(typ))
 	require.NoError(t, err)
+	begun, end := make(chan struct{}), make(chan struct{})
+	defer close(end)
+	e.handler.metrics = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(begun)
+		<-end
+	})
 	require.NoError(t, e.start(t.Context(), componenttest.NewNopHost()))
 	stuck, err := net.Dial("tcp", config.ServerConfig.NetAddr.Endpoint)
 	require.NoError(t, err)
 	defer stuck.Close()
-	_, err = stuck.Write([]byte("GET / HTTP/1.1\r\n"))
+	_, err = stuck.Write([]byte("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"))
 	require.NoError(t, err)
+	<-begun
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	assert.ErrorIs(t, e.shutdown(ctx), context.Canceled)

@@ -74,19 +74,20 @@ func (c *catalog) choose(q url.Values) (selection, error) {
 	return s, s.chooseList(asked)
 }
 
+// chooseRule is nil where nothing was published yet: then any name may be a rule's.
 func (c *catalog) chooseRule(q url.Values) (*ruleLists, error) {
 	switch {
+	case len(c.names) == 0:
+		return nil, nil
 	case q.Has("rule"):
 		if r := c.rules[q.Get("rule")]; r != nil {
 			return r, nil
 		}
-		return nil, notFound("rule: %q is not known; known: %s", q.Get("rule"), named(c.names))
+		return nil, notFound("rule: %q is not known; known: %s; a rule is known once a record of it was counted", q.Get("rule"), named(c.names))
 	case len(c.names) > 1:
 		return nil, badRequest("rule: several are counted, name one of: %s", named(c.names))
-	case len(c.names) == 1:
-		return c.rules[c.names[0]], nil
 	}
-	return nil, nil
+	return c.rules[c.names[0]], nil
 }
 
 // chooseList finds the list of s.rule; asked is zero for the shortest window.

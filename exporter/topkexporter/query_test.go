@@ -39,8 +39,8 @@ func TestErrorsNameWhatIsAllowed(t *testing.T) {
 		says         string
 	}{
 		{"no rule of several", "/v1/trending", 400, `rule: several are counted, name one of: "routes", "tenants"`},
-		{"unknown rule", "/v1/trending?rule=x", 404, `rule: "x" is not known; known: "routes", "tenants"`},
-		{"empty rule", "/v1/trending?rule=", 404, `rule: "" is not known; known: "routes", "tenants"`},
+		{"unknown rule", "/v1/trending?rule=x", 404, `rule: "x" is not known; known: "routes", "tenants"; a rule is known once a record of it was counted`},
+		{"empty rule", "/v1/trending?rule=", 404, `rule: "" is not known; known: "routes", "tenants"; a rule is known once a record of it was counted`},
 		{"no window at all", "/v1/trending?rule=tenants&window=soon", 400, `window: "soon" is no window such as 5m, 1h or 24h`},
 		{"a window that is no multiple", "/v1/trending?rule=tenants&window=90s", 400, `window: "90s" is no window such as 5m, 1h or 24h`},
 		{"unknown window", "/v1/trending?rule=tenants&window=2h", 404, `window: rule "tenants" has no window 2h; it has: 5m, 1h`},
@@ -130,7 +130,7 @@ func TestDefaults(t *testing.T) {
 
 func TestBeforeTheFirstSnapshot(t *testing.T) {
 	e := shelf(t)
-	for _, target := range []string{"/v1/trending", "/top?window=1h", "/v1/trending?scope=missing", "/v1/trending?group=eu&k=500"} {
+	for _, target := range []string{"/v1/trending", "/v1/trending?rule=tenants", "/top?window=1h", "/v1/trending?scope=missing", "/v1/trending?group=eu&k=500"} {
 		got := decode[trend](t, get(e, target))
 		assert.Nil(t, got.Rule)
 		assert.Nil(t, got.AsOf)
@@ -142,7 +142,6 @@ func TestBeforeTheFirstSnapshot(t *testing.T) {
 	c := decode[pointCount](t, get(e, "/v1/keys/a/count"))
 	assert.Equal(t, "a", c.Key)
 	assert.Nil(t, c.AsOf)
-	assert.Equal(t, `rule: "tenants" is not known; known: none yet`, said(t, get(e, "/v1/trending?rule=tenants")))
 	assert.Equal(t, http.StatusBadRequest, get(e, "/v1/trending?k=501").Code)
 	assert.Empty(t, decode[rulesAnswer](t, get(e, "/v1/rules")).Rules)
 	assert.Nil(t, decode[statusAnswer](t, get(e, "/v1/status")).AsOf)

@@ -70,7 +70,11 @@ func (c *Config) kinds() (fit []recordKind, problems Problems) {
 	paths := c.paths()
 	for _, p := range paths {
 		if len(contextsOf(p.text)) == 0 {
-			problems = problems.add(p.key, "%q names no path; one begins with %s", p.text, contextList)
+			others := ""
+			if p.key == "weight" {
+				others = ", and 1 and bytes are weights too"
+			}
+			problems = problems.add(p.key, "%q names no path; one begins with %s%s", p.text, contextList, others)
 		}
 	}
 	for i, text := range c.Conditions {

@@ -34,7 +34,7 @@ func TestValidateNamesWhatIsWrong(t *testing.T) {
 		{"scale infinite", func(c *Config) { c.WeightScale = math.Inf(1) }, []string{"weight_scale: +Inf is not a finite number above 0"}},
 		{"a weight of 1 scaled to nothing", func(c *Config) { c.WeightScale = 0.4 }, []string{"weight_scale: 0.4 times the weight 1 is not in 1..9007199254740992 when rounded"}},
 		{"an empty weight", func(c *Config) { c.Weight = "" }, []string{"weight: is empty; allowed are 1, bytes and a path"}},
-		{"a constant weight", func(c *Config) { c.Weight = "2" }, []string{`weight: "2" names no path; one begins with ` + contextList}},
+		{"a constant weight", func(c *Config) { c.Weight = "2" }, []string{`weight: "2" names no path; one begins with ` + contextList + ", and 1 and bytes are weights too"}},
 		{"an unknown time", func(c *Config) { c.Time = "end" }, []string{`time: "end" is neither empty nor "start"`}},
 		{"the start of logs", func(c *Config) { c.Time = TimeStart }, []string{`time: "start" is for rules that count spans`}},
 		{"an unknown error mode", func(c *Config) { c.ErrorMode = "panic" }, []string{`error_mode: "panic" is not one of ignore, propagate, silent`}},
