@@ -65,13 +65,14 @@ func (r *replay) configured() string {
 		fmt.Fprintf(&b, "      - name: '%s'\n", c.name)
 		fmt.Fprintf(&b, "        key: ['%s']\n", strings.Join(paths, "', '"))
 		fmt.Fprintf(&b, "        conditions: ['%s != \"\"']\n", paths[0])
-		fmt.Fprintf(&b, "        max_key_bytes: 16384\n")
 		fmt.Fprintf(&b, "        signals: [%s]\n", r.stream.Signal)
 		if r.stream.Signal == "traces" {
 			fmt.Fprintf(&b, "        time: start\n")
 		}
 		if key.Residents > 0 {
 			fmt.Fprintf(&b, "        accuracy: {residents: %d}\n", key.Residents)
+		} else {
+			fmt.Fprintf(&b, "        max_key_bytes: 16384\n") // whole bodies; with more residents a state would be too large
 		}
 		if c.by >= 0 {
 			fmt.Fprintf(&b, "        group_by: '%s'\n", r.stream.Keys[c.by].Paths[0])
