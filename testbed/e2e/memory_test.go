@@ -93,7 +93,7 @@ func TestAFloodOfKeysLeavesMemoryFlat(t *testing.T) {
 	awaitGateway(t, c)
 	to := collector.NewSender(t, ports.Address(t, "otlp"))
 
-	const warm = 400_000
+	const warm = 1_000_000
 	exact := oracle.NewCounts()
 	flood(t, to, exact, 0, warm) // fills every table and buffer
 	c.AwaitTotal(t, exact.Total, "window", "5m")
