@@ -1,7 +1,6 @@
 package collector
 
 import (
-	"net"
 	"regexp"
 	"testing"
 
@@ -18,10 +17,9 @@ func NewPorts() *Ports { return &Ports{addresses: make(map[string]string)} }
 func (p *Ports) Address(t testing.TB, name string) string {
 	address, ok := p.addresses[name]
 	if !ok {
-		listener, err := net.Listen("tcp", "localhost:0")
+		var err error
+		address, err = freeAddress()
 		require.NoError(t, err)
-		address = listener.Addr().String()
-		require.NoError(t, listener.Close())
 		p.addresses[name] = address
 	}
 	return address
