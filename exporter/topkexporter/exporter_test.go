@@ -30,28 +30,28 @@ import (
 	"github.com/otel-topk/collector/internal/rule"
 )
 
-// freeAddress is a port that was free a moment ago.
-func freeAddress(t testing.TB) string {
-	l, err := net.Listen("tcp", "localhost:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
+// listening are settings, and what tells the address that an exporter with them listens at.
+func listening() (exporter.Settings, func() string) {
+	core, logged := observer.New(zap.InfoLevel)
+	set := exportertest.NewNopSettings(typ)
+	set.Logger = zap.New(core)
+	return set, func() string { return logged.FilterMessage("Serving lists").All()[0].ContextMap()["endpoint"].(string) }
 }
 
 // started is the exporter as a collector runs it, at a free port.
 func started(t testing.TB, host component.Host, edits ...func(*Config)) (exporter.Logs, string) {
 	config := createDefaultConfig().(*Config)
-	address := freeAddress(t)
-	config.ServerConfig.NetAddr.Endpoint = address
+	config.ServerConfig.NetAddr.Endpoint = "localhost:0"
 	for _, edit := range edits {
 		edit(config)
 	}
 	require.NoError(t, config.Validate())
-	e, err := NewFactory().CreateLogs(t.Context(), exportertest.NewNopSettings(typ), config)
+	set, address := listening()
+	e, err := NewFactory().CreateLogs(t.Context(), set, config)
 	require.NoError(t, err)
 	require.NoError(t, e.Start(t.Context(), host))
 	t.Cleanup(func() { require.NoError(t, e.Shutdown(context.WithoutCancel(t.Context()))) })
-	return e, address
+	return e, address()
 }
 
 // fetch is what the server at url answers.
@@ -146,8 +146,9 @@ func TestAPortThatIsTakenIsAnError(t *testing.T) {
 
 func TestShutdownCutsOffWhatDoesNotEnd(t *testing.T) {
 	config := createDefaultConfig().(*Config)
-	config.ServerConfig.NetAddr.Endpoint = freeAddress(t)
-	e, err := newExporter(config, exportertest.NewNopSettings(typ))
+	config.ServerConfig.NetAddr.Endpoint = "localhost:0"
+	set, address := listening()
+	e, err := newExporter(config, set)
 	require.NoError(t, err)
 	begun, end := make(chan struct{}), make(chan struct{})
 	defer close(end)
@@ -156,7 +157,7 @@ func TestShutdownCutsOffWhatDoesNotEnd(t *testing.T) {
 		<-end
 	})
 	require.NoError(t, e.start(t.Context(), componenttest.NewNopHost()))
-	stuck, err := net.Dial("tcp", config.ServerConfig.NetAddr.Endpoint)
+	stuck, err := net.Dial("tcp", address())
 	require.NoError(t, err)
 	defer stuck.Close()
 	_, err = stuck.Write([]byte("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"))
