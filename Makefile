@@ -61,7 +61,7 @@ generate: $(TOOLS)/mdatagen ## run the generators: component metadata, protobuf
 .PHONY: bench
 bench: $(TOOLS)/benchstat ## benchmarks, as a table (BENCH: a pattern)
 	@mkdir -p _build
-	go test -run '^$$' -bench '$(BENCH)' -benchmem -count 5 ./topk ./internal/... ./processor/... ./receiver/... ./exporter/... | tee _build/bench.txt
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -count 5 -timeout 2h ./topk ./internal/... ./processor/... ./receiver/... ./exporter/... | tee _build/bench.txt
 	benchstat _build/bench.txt
 
 $(BENCHED)/main.go: testbed/bench/builder-config.yaml go.mod $(TOOLS)/builder
