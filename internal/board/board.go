@@ -60,10 +60,19 @@ type Config struct {
 	MaxRules     int             // definitions; more are refused
 	MaxGroups    int             // of a rule; more count in scope overflow
 	MaxEpochs    int             // live shards; more are told to come again later
-	KeepMinutes  time.Duration   // how long minute parts are kept, at least 5m; 5-minute and hour parts are kept 24h
+	KeepMinutes  time.Duration   // how long minute parts are kept, at least 5m; 5-minute parts are kept 24h
+	KeepHours    time.Duration   // how long hour parts are kept, at least 24h; without a Shelf 24h
+	Shelf        Shelf           // what outlasts the board; nil: nothing does
 	MaxLiveBytes int64           // of live states as they came, a shard may always have its even share; 0: 1 GiB
 	MaxPartBytes int64           // of parts, the oldest go first; 0: 4 GiB
 	MaxListBytes int64           // of what is kept merged for lists, at its full size; past it as MaxRules and MaxGroups; 0: 8 GiB
+}
+
+// Shelf keeps values for a board that comes later. What is set is seen by Get at once; Get of a key without a value is nil.
+type Shelf interface {
+	Get(key string) ([]byte, error)
+	Set(key string, value []byte)
+	Delete(key string)
 }
 
 // Errors of Accept and Report. ErrOverloaded means: come again later. Any other is for good.

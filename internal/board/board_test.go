@@ -30,7 +30,8 @@ func TestStatesBecomeLists(t *testing.T) {
 	}
 	m := window.MinuteOf(now)
 	accept(t, b, now, s.send(m, false)...)
-	changed, ended := b.Publish(now)
+	published := b.Publish(now)
+	changed, ended := published.Changed, published.Ended
 	assert.Empty(t, ended)
 	require.Len(t, changed, 3)
 	list := changed[0].Snapshot
@@ -46,12 +47,12 @@ func TestStatesBecomeLists(t *testing.T) {
 	assert.EqualValues(t, 1, list.Coverage.Reporting)
 
 	now += int64(5 * time.Second)
-	changed, _ = b.Publish(now)
+	changed = b.Publish(now).Changed
 	assert.Empty(t, changed)
 	now += int64(55 * time.Second)
 	accept(t, b, now, s.send(m, true)...)
 	assert.EqualValues(t, 1, b.Stats().LiveStates)
-	changed, _ = b.Publish(now)
+	changed = b.Publish(now).Changed
 	require.Len(t, changed, 3)
 	for _, c := range changed {
 		assert.EqualValues(t, 6, c.Snapshot.Total)

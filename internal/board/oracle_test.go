@@ -37,7 +37,8 @@ func (o *oracle) delivered(m message) {
 }
 
 // published is what readers get.
-func (o *oracle) published(changed []Published, ended []*wire.Snapshot) {
+func (o *oracle) published(p Publication) {
+	changed, ended := p.Changed, p.Ended
 	for _, s := range ended {
 		delete(o.lists, listKey{s.Window, s.Group})
 	}

@@ -18,6 +18,13 @@ type Published struct {
 	Summary  *wire.WindowSummary // nil: off
 }
 
+// Publication is what is to be sent at one time.
+type Publication struct {
+	Changed []Published
+	Ended   []*wire.Snapshot
+	Rollups []*wire.Rollup // of closed hours that changed, and in turn of those that did not
+}
+
 // listKey names a list of one rule.
 type listKey struct {
 	window time.Duration
@@ -43,7 +50,8 @@ type made struct {
 // were last published, and each unchanged one again after a minute. ended are lists that will not come again unless there is
 // something new in them: those of a group that is in the window no more, and of a rule that no shard counts and no window
 // holds any more.
-func (b *Board) Publish(now int64) (changed []Published, ended []*wire.Snapshot) {
+func (b *Board) Publish(now int64) Publication {
+	var out Publication
 	present := b.presences(now)
 	due := b.cfg.Event || window.MinuteOf(now) != b.folded
 	b.folded = window.MinuteOf(now)
@@ -63,10 +71,10 @@ func (b *Board) Publish(now int64) (changed []Published, ended []*wire.Snapshot)
 			p.publish(at)
 		}
 		p.forget(name, at)
-		changed, ended = append(changed, p.changed...), append(ended, p.ended...)
+		out.Changed, out.Ended = append(out.Changed, p.changed...), append(out.Ended, p.ended...)
 	}
 	b.shrink()
-	return changed, ended
+	return out
 }
 
 // publication is what one rule publishes at one time.

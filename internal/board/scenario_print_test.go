@@ -13,7 +13,8 @@ import (
 
 // publish prints the lists that come, of one window or of all.
 func (s *scenario) publish() string {
-	changed, ended := s.b.Publish(s.now)
+	published := s.b.Publish(s.now)
+	changed, ended := published.Changed, published.Ended
 	only := s.text("window", "")
 	wanted := func(w *wire.Snapshot) bool { return only == "" || only == window.Name(w.Window) }
 	var out strings.Builder

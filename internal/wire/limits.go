@@ -10,12 +10,13 @@ import (
 // Limits of what is decoded, beside those of rules and summaries. They hold before anything of that size is allocated;
 // FORMAT.md lists them.
 const (
-	MaxBodyBytes       = 16 << 20  // of a state or a window summary
+	MaxBodyBytes       = 16 << 20  // of a state, a window summary or a rollup
 	MaxReportBytes     = 512 << 10 // of a report
 	MaxReportRules     = 1000
 	MaxDefinitionBytes = 64 << 10
 	MaxShardBytes      = 256     // of a shard's label; longer ones are cut when they are written
 	MaxGroups          = 1 << 20 // of one rule and minute
+	MaxReasons         = 16      // of a rollup
 	MaxWindow          = 24 * time.Hour
 
 	// MaxMinute is the last one whose end is a time in nanoseconds, in the year 2262.

@@ -14,8 +14,8 @@ import (
 
 // malformedPublications are no snapshot and no window summary.
 var malformedPublications = []malformed{
-	{"a log of an application", scoped("my.app", "1", func(v pcommon.Value) { v.SetStr("private") }), wire.ReasonForeign, "scope: neither"},
-	{"a state", badState(func(*wirepb.State, *wirepb.Definition) {}), wire.ReasonForeign, "scope: neither"},
+	{"a log of an application", scoped("my.app", "1", func(v pcommon.Value) { v.SetStr("private") }), wire.ReasonForeign, "scope: none of"},
+	{"a state", badState(func(*wirepb.State, *wirepb.Definition) {}), wire.ReasonForeign, "scope: none of"},
 	{"a later version", scoped(wire.ScopeSnapshot, "2", func(v pcommon.Value) { v.SetEmptyMap() }), wire.ReasonVersion, "version"},
 	{"a snapshot of bytes", bytesOf(wire.ScopeSnapshot, []byte("private")), wire.ReasonInvalid, "body: a Bytes"},
 	{"an empty snapshot", scoped(wire.ScopeSnapshot, "1", func(v pcommon.Value) { v.SetEmptyMap() }), wire.ReasonInvalid, "missing"},

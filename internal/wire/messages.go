@@ -24,7 +24,7 @@ func Messages(ld plog.Logs) iter.Seq2[Message, error] {
 	})
 }
 
-// Publication is a *Snapshot or a *WindowSummary.
+// Publication is a *Snapshot, a *WindowSummary or a *Rollup.
 type Publication = any
 
 // Publications yields what the records of ld hold, or for each that is none a *Refusal.
@@ -36,8 +36,11 @@ func Publications(ld plog.Logs) iter.Seq2[Publication, error] {
 			return orRefusal(decodeSnapshot(lr))
 		case ScopeSummary:
 			return orRefusal(known.decodeWindowSummary(lr))
+		case ScopeRollup:
+			return orRefusal(known.decodeRollup(lr))
 		}
-		return nil, refuse(ReasonForeign, "scope: neither %q nor %q; this takes the lists of trend receivers only", ScopeSnapshot, ScopeSummary)
+		return nil, refuse(ReasonForeign, "scope: none of %q, %q and %q; this takes the lists of trend receivers only",
+			ScopeSnapshot, ScopeSummary, ScopeRollup)
 	})
 }
 
@@ -64,7 +67,7 @@ func records(ld plog.Logs, decode func(scope string, lr plog.LogRecord) (any, er
 
 // ours says whether name is a scope of this format.
 func ours(name string) bool {
-	return name == ScopeReport || name == ScopeState || name == ScopeSnapshot || name == ScopeSummary
+	return name == ScopeReport || name == ScopeState || name == ScopeSnapshot || name == ScopeSummary || name == ScopeRollup
 }
 
 // orRefusal keeps a nil pointer from becoming a message.

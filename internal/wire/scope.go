@@ -12,8 +12,9 @@ const (
 	ScopeState    = "otel-topk/state"
 	ScopeSnapshot = "otel-topk/snapshot"
 	ScopeSummary  = "otel-topk/summary"
+	ScopeRollup   = "otel-topk/rollup"
 
-	// Version is the scope version of all four.
+	// Version is the scope version of all five.
 	Version = "1"
 )
 

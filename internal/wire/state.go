@@ -34,17 +34,26 @@ type State struct {
 // AppendState appends one log record to ld and returns its size in bytes. An error says which field may not travel; ld is
 // unchanged then.
 func AppendState(ld plog.Logs, s *State) (int, error) {
+	body, err := EncodeState(s)
+	if err != nil {
+		return 0, err
+	}
+	return appendBody(ld, ScopeState, body), nil
+}
+
+// EncodeState makes the body of a state, as it travels and as it is stored. An error says which field may not be so.
+func EncodeState(s *State) ([]byte, error) {
 	if err := s.check(); err != nil {
-		return 0, fmt.Errorf("state: %w", err)
+		return nil, fmt.Errorf("state: %w", err)
 	}
 	definition, err := encodeDefinition(s.Rule)
 	if err != nil {
-		return 0, fmt.Errorf("state: %w", err)
+		return nil, fmt.Errorf("state: %w", err)
 	}
 	summary := s.Encoded
 	if summary == nil {
 		if summary, err = s.Summary.AppendBinary(nil); err != nil {
-			return 0, fmt.Errorf("state: summary: %w", err)
+			return nil, fmt.Errorf("state: summary: %w", err)
 		}
 	}
 	body, err := proto.Marshal(&wirepb.State{
@@ -60,12 +69,26 @@ func AppendState(ld plog.Logs, s *State) (int, error) {
 		Summary:    summary,
 	})
 	if err != nil {
-		return 0, fmt.Errorf("state: %w", err)
+		return nil, fmt.Errorf("state: %w", err)
 	}
 	if len(body) > MaxBodyBytes {
-		return 0, fmt.Errorf("state: %w", tooLarge("body", len(body), MaxBodyBytes))
+		return nil, fmt.Errorf("state: %w", tooLarge("body", len(body), MaxBodyBytes))
 	}
-	return appendBody(ld, ScopeState, body), nil
+	return body, nil
+}
+
+// Bodies decodes bodies of states that were stored. States of one rule share its definition. The zero value is ready.
+type Bodies struct{ known definitions }
+
+// State reads the body of a state. The error is a *Refusal.
+func (b *Bodies) State(body []byte) (*State, error) {
+	if b.known == nil {
+		b.known = definitions{}
+	}
+	if len(body) > MaxBodyBytes {
+		return nil, tooLarge("body", len(body), MaxBodyBytes)
+	}
+	return b.known.decodeBody(body)
 }
 
 func (known definitions) decodeState(lr plog.LogRecord) (*State, error) {
@@ -73,6 +96,10 @@ func (known definitions) decodeState(lr plog.LogRecord) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
+	return known.decodeBody(b)
+}
+
+func (known definitions) decodeBody(b []byte) (*State, error) {
 	var m wirepb.State
 	if err := decode(b, &m); err != nil {
 		return nil, err
@@ -86,6 +113,7 @@ func (known definitions) decodeState(lr plog.LogRecord) (*State, error) {
 		Newest:   m.Newest,
 		Encoded:  m.Summary,
 	}
+	var err error
 	if s.Epoch, err = decodeEpoch(m.Epoch); err != nil {
 		return nil, err
 	}

@@ -50,20 +50,20 @@ func (t *trend) publishUntil(ctx context.Context) {
 // take is not kept: it comes again when it has changed, or after a minute.
 func (t *trend) publish(ctx context.Context, now time.Time) int {
 	t.mu.Lock()
-	changed, ended := t.board.Publish(now.UnixNano())
+	out := t.board.Publish(now.UnixNano())
 	stats := t.board.Stats()
 	t.mu.Unlock()
 	t.telemetry.limits(stats)
 	if t.lists != nil {
-		sent, failures := publishLists(ctx, t.lists, changed, ended)
+		sent, failures := publishLists(ctx, t.lists, out.Changed, out.Ended)
 		t.telemetry.published(ctx, "logs", sent, failures)
 	}
 	if t.gauges != nil {
-		sent, failures := t.gauges.publish(ctx, now, changed, ended)
+		sent, failures := t.gauges.publish(ctx, now, out.Changed, out.Ended)
 		t.telemetry.published(ctx, "metrics", sent, failures)
 	}
 	t.telemetry.builder.ReceiverTrendPublishDuration.Record(ctx, time.Since(now).Seconds())
-	return len(changed)
+	return len(out.Changed)
 }
 
 // publishLists sends snapshots, each with its summary in the same request, and of ended lists the empty one that ends them.

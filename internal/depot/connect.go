@@ -1,0 +1,32 @@
+package depot
+
+import (
+	"context"
+	"fmt"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/extension/xextension/storage"
+)
+
+// Connect opens the depot of one component in the storage extension called extension. An error of the configuration (no such
+// extension, or it stores nothing) is a *MisconfiguredError; any other says why the storage cannot be opened now.
+func Connect(ctx context.Context, host component.Host, extension component.ID, kind component.Kind, id component.ID) (*Depot, error) {
+	found, ok := host.GetExtensions()[extension]
+	if !ok {
+		return nil, &MisconfiguredError{fmt.Sprintf("storage: there is no extension %q; it must stand under extensions and under service.extensions", extension)}
+	}
+	s, ok := found.(storage.Extension)
+	if !ok {
+		return nil, &MisconfiguredError{fmt.Sprintf("storage: %q is no storage extension; file_storage is one", extension)}
+	}
+	client, err := s.GetClient(ctx, kind, id, "")
+	if err != nil {
+		return nil, fmt.Errorf("storage: %q: %w", extension, err)
+	}
+	return New(client), nil
+}
+
+// MisconfiguredError is of a storage that cannot be, whatever is tried.
+type MisconfiguredError struct{ text string }
+
+func (e *MisconfiguredError) Error() string { return e.text }

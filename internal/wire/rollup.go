@@ -1,0 +1,132 @@
+package wire
+
+import (
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/otel-topk/collector/internal/rule"
+	"github.com/otel-topk/collector/internal/window"
+	"github.com/otel-topk/collector/internal/wire/wirepb"
+	"github.com/otel-topk/collector/topk"
+)
+
+// Rollup is what was counted in one hour of event time under one rule and group. A later one (AsOf) of the same hour replaces
+// it. Where a rule has a rollup of scope overflow, groups without a rollup of the same hour may have records in it.
+type Rollup struct {
+	Rule           *rule.Definition // with the seed; not to be changed: rollups that came together share it
+	Hour           window.Minute    // its first minute, a multiple of 60
+	Group          rule.Group
+	AsOf           time.Time // when it was made
+	PartialReasons []string  // at most MaxReasons
+	Summary        *topk.Summary
+	Encoded        []byte // of Summary: set by Publications, may be set for Append
+}
+
+// AppendRollup appends one log record to ld and returns its size in bytes. An error says which field may not travel; ld is
+// unchanged then.
+func AppendRollup(ld plog.Logs, r *Rollup) (int, error) {
+	body, err := EncodeRollup(r)
+	if err != nil {
+		return 0, err
+	}
+	lr := appendRecord(ld, ScopeRollup)
+	lr.SetTimestamp(pcommon.Timestamp(r.Hour.Start()))
+	lr.SetObservedTimestamp(pcommon.NewTimestampFromTime(r.AsOf))
+	putHeader(lr.Attributes(), r.Rule.Name, time.Hour, r.Group)
+	lr.Body().SetEmptyBytes().FromRaw(body)
+	return size(lr), nil
+}
+
+// EncodeRollup makes the body of a rollup, as it travels and as it is stored.
+func EncodeRollup(r *Rollup) ([]byte, error) {
+	if err := r.check(); err != nil {
+		return nil, fmt.Errorf("rollup: %w", err)
+	}
+	definition, err := encodeDefinition(r.Rule)
+	if err != nil {
+		return nil, fmt.Errorf("rollup: %w", err)
+	}
+	summary := r.Encoded
+	if summary == nil {
+		if summary, err = r.Summary.AppendBinary(nil); err != nil {
+			return nil, fmt.Errorf("rollup: summary: %w", err)
+		}
+	}
+	body, err := proto.Marshal(&wirepb.Rollup{
+		Definition:     definition,
+		Hour:           int64(r.Hour) / int64(window.OneHour),
+		Group:          encodeGroup(r.Group),
+		AsOf:           r.AsOf.UnixNano(),
+		PartialReasons: r.PartialReasons,
+		Summary:        summary,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("rollup: %w", err)
+	}
+	if len(body) > MaxBodyBytes {
+		return nil, fmt.Errorf("rollup: %w", tooLarge("body", len(body), MaxBodyBytes))
+	}
+	return body, nil
+}
+
+// Rollup reads the body of a rollup. The error is a *Refusal.
+func (b *Bodies) Rollup(body []byte) (*Rollup, error) {
+	if b.known == nil {
+		b.known = definitions{}
+	}
+	if len(body) > MaxBodyBytes {
+		return nil, tooLarge("body", len(body), MaxBodyBytes)
+	}
+	return b.known.decodeRollupBody(body)
+}
+
+func (known definitions) decodeRollup(lr plog.LogRecord) (*Rollup, error) {
+	b, err := body(lr, MaxBodyBytes)
+	if err != nil {
+		return nil, err
+	}
+	return known.decodeRollupBody(b)
+}
+
+func (known definitions) decodeRollupBody(b []byte) (*Rollup, error) {
+	var m wirepb.Rollup
+	if err := decode(b, &m); err != nil {
+		return nil, err
+	}
+	if most := int64(MaxMinute) / int64(window.OneHour); m.Hour < 0 || m.Hour > most {
+		return nil, refuse(ReasonInvalid, "hour: %d, allowed is 0 to %d", m.Hour, most)
+	}
+	r := &Rollup{
+		Hour: window.Minute(m.Hour) * window.Minute(window.OneHour), AsOf: time.Unix(0, m.AsOf).UTC(),
+		PartialReasons: m.PartialReasons, Encoded: m.Summary,
+	}
+	var err error
+	if r.Rule, err = known.decode(m.Definition); err != nil {
+		return nil, err
+	}
+	if r.Group, err = decodeGroup(m.Group); err != nil {
+		return nil, err
+	}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	r.Summary, err = decodeSummary(m.Summary, r.Rule)
+	return r, err
+}
+
+func (r *Rollup) check() error {
+	if err := checkGroup(r.Group, r.Rule); err != nil {
+		return err
+	}
+	if len(r.PartialReasons) > MaxReasons {
+		return outside("partial_reasons", len(r.PartialReasons), 0, MaxReasons)
+	}
+	if r.Hour < 0 || r.Hour > MaxMinute || r.Hour%window.Minute(window.OneHour) != 0 {
+		return refuse(ReasonInvalid, "hour: %d is not the first minute of an hour", r.Hour)
+	}
+	return nil
+}
