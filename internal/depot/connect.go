@@ -2,6 +2,7 @@ package depot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"go.opentelemetry.io/collector/component"
@@ -19,9 +20,16 @@ func Connect(ctx context.Context, host component.Host, extension component.ID, k
 	if !ok {
 		return nil, &MisconfiguredError{fmt.Sprintf("storage: %q is no storage extension; file_storage is one", extension)}
 	}
-	client, err := s.GetClient(ctx, kind, id, "")
-	if err != nil {
+	var client storage.Client
+	if err := survive(func() (err error) {
+		client, err = s.GetClient(ctx, kind, id, "")
+		return err
+	}); err != nil {
 		return nil, fmt.Errorf("storage: %q: %w", extension, err)
+	}
+	if _, ok := client.(storage.Walker); !ok {
+		text := fmt.Sprintf("storage: %q cannot list what it holds, which is needed to start from it; file_storage can", extension)
+		return nil, errors.Join(&MisconfiguredError{text}, client.Close(ctx))
 	}
 	return New(client), nil
 }

@@ -3,82 +3,121 @@ package depot
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 
+	"github.com/zeebo/xxh3"
 	"go.opentelemetry.io/collector/extension/xextension/storage"
 )
 
-// asidePrefix stands before the key of a value that was set aside because it is damaged.
-const asidePrefix = "damaged/"
-
-// Depot is a storage client with buffered writes. What is set or deleted is seen by Get at once and is durable once a Commit
+// Depot is a storage client with buffered writes. What is set or deleted is seen by Get at once, and is durable once a Commit
 // that began later returns nil. Safe for concurrent use.
+//
+// While commits fail, the buffer holds the last write of each key. It is for the caller to bound what it sets.
 type Depot struct {
-	client storage.Client
-	lead   chan struct{} // held by who writes
+	client   storage.Client
+	lead     chan struct{} // held by who uses client
+	broken   error         // by a panic of client; guarded by lead
+	visiting bool          // guarded by lead
 
 	mu      sync.Mutex
-	buffer  map[string]*storage.Operation // to be written
-	flight  map[string]*storage.Operation // being written
-	group   *group                        // who waits for buffer; nil: nobody
+	buffer  map[string]*write   // to be written
+	flight  map[string]*write   // being written
+	group   *group              // who waits for buffer; nil: nobody
+	stored  map[uint64]struct{} // hashes of the keys that are stored; nil, before Walk: any may be
+	aside   map[string]int      // sizes of what is set aside
 	damaged uint64
 }
 
-// group of commits that are written together.
-type group struct {
-	done chan struct{}
-	err  error
+type write struct {
+	storage.Operation
+	forgotten bool
+}
+
+// value is nil if w deletes.
+func (w *write) value() []byte {
+	if w.Type == storage.Delete {
+		return nil
+	}
+	return w.Value[sealBytes:]
 }
 
 // New makes a depot of a client, which Close closes.
 func New(client storage.Client) *Depot {
-	return &Depot{client: client, lead: make(chan struct{}, 1), buffer: map[string]*storage.Operation{}}
+	return &Depot{client: client, lead: make(chan struct{}, 1), buffer: map[string]*write{}, aside: map[string]int{}}
 }
 
-// Set value under key. The depot keeps no reference to value.
-func (d *Depot) Set(key string, value []byte) {
-	sealed := seal(make([]byte, 0, sealBytes+len(value)), key, value)
+// Set value under key. The depot keeps no reference to value. After an error, which is of a key or a value outside of the limits,
+// all is as before.
+func (d *Depot) Set(key string, value []byte) error {
+	if err := check(key, value); err != nil {
+		return err
+	}
+	sealed := seal(key, value)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.buffer[key] = storage.SetOperation(key, sealed)
+	d.put(key, sealed)
+	return nil
+}
+
+func (d *Depot) put(key string, sealed []byte) {
+	d.buffer[key] = &write{Operation: *storage.SetOperation(key, sealed)}
 }
 
 // Delete what is stored under key.
 func (d *Depot) Delete(key string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.buffer[key] = storage.DeleteOperation(key)
+	d.drop(key)
 }
 
-// Forget a write to key that no Commit has made durable: for a value that is of no use later.
+// drop leaves nothing in the buffer for a key that was never written: while commits fail, keys come and go.
+func (d *Depot) drop(key string) {
+	if d.flight[key] == nil && d.lacks(key) {
+		delete(d.buffer, key)
+		return
+	}
+	d.buffer[key] = &write{Operation: *storage.DeleteOperation(key)}
+}
+
+// lacks is true if nothing is stored under key for sure.
+func (d *Depot) lacks(key string) bool {
+	_, ok := d.stored[xxh3.HashString(key)]
+	return d.stored != nil && !ok
+}
+
+// Forget a write to key that no Commit has made durable, for a value that is of no use later. What was stored before stays. A
+// write that is under way may still become durable, and is not tried again.
 func (d *Depot) Forget(key string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.buffer, key)
+	if w := d.flight[key]; w != nil {
+		w.forgotten = true
+	}
 }
 
-// Get the value under key, nil if there is none. The error is ErrDamaged for a value that is not as it was written, which is
-// set aside, and what the client says otherwise.
+// Get the value under key, nil if there is none. It is not to be changed. The error is ErrDamaged for a value that is not as it
+// was written, which is set aside, and what the client says otherwise.
 func (d *Depot) Get(ctx context.Context, key string) ([]byte, error) {
-	d.mu.Lock()
-	op := d.buffer[key]
-	if op == nil {
-		op = d.flight[key]
+	if value, ok := d.known(key); ok {
+		return value, nil
 	}
-	d.mu.Unlock()
+	select {
+	case d.lead <- struct{}{}:
+		defer func() { <-d.lead }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if value, ok := d.known(key); ok { // since then
+		return value, nil
+	}
 	var sealed []byte
-	if op != nil {
-		sealed = op.Value
-	} else {
-		var err error
-		if sealed, err = d.client.Get(ctx, key); err != nil {
-			return nil, err
-		}
-	}
-	if sealed == nil {
-		return nil, nil
+	err := d.use(func() (err error) {
+		sealed, err = d.client.Get(ctx, key)
+		return err
+	})
+	if err != nil || sealed == nil {
+		return nil, err
 	}
 	value, err := open(key, sealed)
 	if err != nil {
@@ -87,115 +126,24 @@ func (d *Depot) Get(ctx context.Context, key string) ([]byte, error) {
 	return value, err
 }
 
-// Commit returns when all that was set and deleted before is durable. Commits that come while another one writes are written
-// together. After an error what it was to write is kept for the next Commit.
-func (d *Depot) Commit(ctx context.Context) error {
-	d.mu.Lock()
-	if len(d.buffer) == 0 && d.flight == nil {
-		d.mu.Unlock()
-		return nil
-	}
-	if d.group == nil {
-		d.group = &group{done: make(chan struct{})}
-	}
-	g := d.group
-	d.mu.Unlock()
-	select {
-	case <-g.done:
-		return g.err
-	case <-ctx.Done():
-		return ctx.Err()
-	case d.lead <- struct{}{}:
-		defer func() { <-d.lead }()
-	}
-	select {
-	case <-g.done:
-		return g.err
-	default:
-	}
-	d.write(ctx, g)
-	return g.err
-}
-
-// write what is buffered for g. Called by who leads.
-func (d *Depot) write(ctx context.Context, g *group) {
-	d.mu.Lock()
-	d.flight, d.buffer, d.group = d.buffer, map[string]*storage.Operation{}, nil
-	ops := slices.Collect(maps.Values(d.flight))
-	d.mu.Unlock()
-	if len(ops) > 0 {
-		g.err = d.client.Batch(context.WithoutCancel(ctx), ops...)
-	}
+// known is the value under key if that can be told without the client.
+func (d *Depot) known(key string) (value []byte, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if g.err != nil {
-		for key, op := range d.flight {
-			if d.buffer[key] == nil {
-				d.buffer[key] = op
-			}
-		}
+	if w := d.buffer[key]; w != nil {
+		return w.value(), true
 	}
-	d.flight = nil
-	close(g.done)
-}
-
-// Value is one that is stored.
-type Value struct {
-	Key    string
-	Size   int // in storage
-	depot  *Depot
-	sealed []byte
-	broken *bool
-}
-
-// Open returns what was set; ok is false for a damaged value, which is set aside. It shares memory with the storage, and is
-// good until the visit ends.
-func (v Value) Open() (value []byte, ok bool) {
-	value, err := open(v.Key, v.sealed)
-	*v.broken = err != nil
-	return value, err == nil
-}
-
-// Walk visits every value, in no order. Values that were set aside are not visited. Nothing may be written while it walks.
-func (d *Depot) Walk(ctx context.Context, visit func(Value)) error {
-	walker, ok := d.client.(storage.Walker)
-	if !ok {
-		return errors.New("storage: the extension cannot list what it holds, which is needed to start from it; file_storage can")
+	if w := d.flight[key]; w != nil {
+		return w.value(), true
 	}
-	return walker.Walk(ctx, func(key string, sealed []byte) ([]*storage.Operation, error) {
-		if isAside(key) {
-			return nil, nil
-		}
-		broken := false
-		visit(Value{Key: key, Size: len(sealed), depot: d, sealed: sealed, broken: &broken})
-		if !broken {
-			return nil, nil
-		}
-		d.mu.Lock()
-		d.damaged++
-		d.mu.Unlock()
-		return []*storage.Operation{storage.SetOperation(asidePrefix+key, slices.Clone(sealed)), storage.DeleteOperation(key)}, nil
-	})
+	return nil, d.lacks(key)
 }
 
-func isAside(key string) bool { return len(key) > len(asidePrefix) && key[:len(asidePrefix)] == asidePrefix }
-
-func (d *Depot) setAside(key string, sealed []byte) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.damaged++
-	d.buffer[asidePrefix+key] = storage.SetOperation(asidePrefix+key, sealed)
-	d.buffer[key] = storage.DeleteOperation(key)
-}
-
-// Damaged is how many values were set aside since New.
-func (d *Depot) Damaged() uint64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.damaged
-}
-
-// Close commits and closes the client.
+// Close commits and closes the client, also if ctx has ended or the commit fails.
 func (d *Depot) Close(ctx context.Context) error {
-	return errors.Join(d.Commit(ctx), d.client.Close(ctx))
+	ctx = context.WithoutCancel(ctx)
+	err := d.Commit(ctx)
+	d.lead <- struct{}{}
+	defer func() { <-d.lead }()
+	return errors.Join(err, d.use(func() error { return d.client.Close(ctx) }))
 }
