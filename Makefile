@@ -12,6 +12,8 @@ FUZZTIME  ?= 10s
 BENCH     ?= .
 LOAD      ?= 1
 RATE      ?= 2000
+ROUNDS    ?= 50
+SEED      ?= 0
 
 export PATH := $(TOOLS):$(PATH)
 
@@ -33,17 +35,21 @@ run: build ## start the quickstart with a sample stream and print its list (LOAD
 	@CGO_ENABLED=0 go build -o bin/ ./testbed/cmd/quickstart ./testbed/cmd/loadgen
 	@bin/quickstart -config examples/quickstart/config.yaml $(if $(filter 0,$(LOAD)),,-loadgen bin/loadgen -rate $(RATE))
 
-# The packages that need servers from apt run by `make test-servers` only.
-SERVERS := ./testbed/servers/...
+.PHONY: certs
+certs: ## make the certificates to try examples/secure with, in certs/
+	go run ./testbed/cmd/certs
+
+# The packages that need servers from apt, or minutes, run by `make test-servers` only.
+SERVERS := ./testbed/servers ./testbed/faults
 
 .PHONY: test
 test: build ## every test that needs nothing but Go and a C compiler, with the race detector
-	go list ./... | grep -v '/testbed/servers' | xargs go test -race -timeout 15m
+	go list ./... | grep -vxF "$$(go list $(SERVERS))" | xargs go test -race -timeout 15m
 
 .PHONY: test-servers
-test-servers: build ## tests against the real Prometheus and Chromium, installed by apt
+test-servers: build ## tests under faults, and against the real Prometheus and Chromium, installed by apt
 	tools/apt-install.sh prometheus chromium
-	go test -count=1 -timeout 15m $(SERVERS)
+	go test -count=1 -p 1 -parallel 5 -timeout 15m $(SERVERS)
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## golangci-lint, layers, file length, prose
@@ -76,6 +82,10 @@ bench-collectors: $(BENCHED)/main.go ## whole collectors against contrib's count
 .PHONY: test-memory
 test-memory: build ## memory under ten million distinct keys (minutes); writes testbed/results
 	go test -count=1 -run TestAFloodOfKeys -timeout 30m ./testbed/e2e -v -distinct 10000000 -results ../results
+
+.PHONY: faults
+faults: build ## kill -9 and damaged values, ROUNDS of each kind (SEED: of the first; minutes); writes testbed/results
+	go test -count=1 -parallel 5 -run TestKilledProcesses -timeout 3h ./testbed/faults -v -rounds $(ROUNDS) -seed $(SEED) -results ../results
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for a short while (FUZZTIME)

@@ -27,6 +27,8 @@ const (
 // Collector is a running process.
 type Collector struct {
 	Ports   *Ports
+	file    string
+	args    []string
 	cmd     *exec.Cmd
 	output  *output
 	ended   chan struct{}
@@ -57,25 +59,32 @@ func Binary(t testing.TB, name string) string {
 
 // Start runs bin/otelcol-topk with a configuration, in which each <name> stands for a free address, and waits until it is
 // ready. Its own metrics are at <telemetry>. When the test ends it is stopped, and must then end without an error.
-func Start(t testing.TB, config string, ports *Ports) *Collector {
+// Further arguments are handed to the binary.
+func Start(t testing.TB, config string, ports *Ports, args ...string) *Collector {
 	t.Helper()
-	return StartBinary(t, "otelcol-topk", config, ports)
+	return StartBinary(t, "otelcol-topk", config, ports, args...)
 }
 
 // StartBinary is Start for another file in bin.
-func StartBinary(t testing.TB, name, config string, ports *Ports) *Collector {
+func StartBinary(t testing.TB, name, config string, ports *Ports, args ...string) *Collector {
 	t.Helper()
-	c := launch(t, Binary(t, name), config, ports)
+	c := launch(t, Binary(t, name), config, ports, args...)
+	c.AwaitReady(t)
+	return c
+}
+
+// AwaitReady waits until the collector is ready.
+func (c *Collector) AwaitReady(t testing.TB) {
+	t.Helper()
 	select {
 	case <-c.output.ready:
 	case <-c.ended:
 		t.Fatalf("the collector ended at once:\n%s", c.Output())
 	case <-time.After(patience):
-		c.kill()
+		c.end()
 		t.Fatalf("the collector was not ready in %v:\n%s", patience, c.Output())
 	}
 	t.Cleanup(func() { c.Stop(t) })
-	return c
 }
 
 // Refused runs the binary with a configuration that must not start, and returns what it says.
@@ -85,17 +94,17 @@ func Refused(t testing.TB, config string) string {
 	select {
 	case <-c.ended:
 	case <-c.output.ready:
-		c.kill()
+		c.end()
 		t.Fatalf("the collector started with\n%s", config)
 	case <-time.After(patience):
-		c.kill()
+		c.end()
 		t.Fatalf("the collector neither started nor ended in %v:\n%s", patience, c.Output())
 	}
 	assert.NotZero(t, c.cmd.ProcessState.ExitCode())
 	return c.Output()
 }
 
-func launch(t testing.TB, file, config string, ports *Ports) *Collector {
+func launch(t testing.TB, file, config string, ports *Ports, args ...string) *Collector {
 	t.Helper()
 	host, port, err := net.SplitHostPort(ports.Address(t, "telemetry"))
 	require.NoError(t, err)
@@ -103,14 +112,20 @@ func launch(t testing.TB, file, config string, ports *Ports) *Collector {
 	configFile := filepath.Join(t.TempDir(), "config.yaml")
 	require.NoError(t, os.WriteFile(configFile, []byte(ports.Expand(t, config)), 0o600))
 
-	c := &Collector{Ports: ports, output: &output{ready: make(chan struct{})}, ended: make(chan struct{})}
-	c.cmd = exec.Command(file, "--config", configFile, "--config", telemetry)
+	return run(t, ports, file, append([]string{"--config", configFile, "--config", telemetry}, args...))
+}
+
+func run(t testing.TB, ports *Ports, file string, args []string) *Collector {
+	t.Helper()
+	c := &Collector{Ports: ports, file: file, args: args, output: &output{ready: make(chan struct{})}, ended: make(chan struct{})}
+	c.cmd = exec.Command(file, args...)
 	c.cmd.Stdout, c.cmd.Stderr = c.output, c.output
 	require.NoError(t, c.cmd.Start())
 	go func() {
 		_ = c.cmd.Wait() // how it ended is in ProcessState
 		close(c.ended)
 	}()
+	t.Cleanup(c.end) // of one that nobody stopped
 	return c
 }
 
@@ -125,7 +140,7 @@ func (c *Collector) Stop(t testing.TB) {
 	select {
 	case <-c.ended:
 	case <-time.After(patience):
-		c.kill()
+		c.end()
 		t.Errorf("the collector did not stop in %v", patience)
 	}
 	assert.Zero(t, c.cmd.ProcessState.ExitCode(), "exit code")
@@ -134,10 +149,25 @@ func (c *Collector) Stop(t testing.TB) {
 	}
 }
 
-func (c *Collector) kill() {
-	_ = c.cmd.Process.Kill()
+// Kill ends the collector at once, as a crash does.
+func (c *Collector) Kill() {
+	c.stopped = true
+	c.end()
+}
+
+func (c *Collector) end() {
+	_ = c.cmd.Process.Kill() // an error means that it has ended
 	<-c.ended
 }
+
+// Again runs the same once more, after Stop or Kill, and does not wait: AwaitReady does, which also arranges its end.
+func (c *Collector) Again(t testing.TB) *Collector {
+	t.Helper()
+	return run(t, c.Ports, c.file, c.args)
+}
+
+// PID of the process.
+func (c *Collector) PID() int { return c.cmd.Process.Pid }
 
 var ownResource = regexp.MustCompile(`\t\{"resource": \{[^}]*\}(, )?`)
 

@@ -20,9 +20,9 @@ import (
 type Sender struct{ conn *grpc.ClientConn }
 
 // NewSender sends to address until the test ends.
-func NewSender(t testing.TB, address string) *Sender {
+func NewSender(t testing.TB, address string, options ...grpc.DialOption) *Sender {
 	t.Helper()
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient(address, append(options, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return &Sender{conn}

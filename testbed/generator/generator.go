@@ -15,6 +15,8 @@ type Config struct {
 	Keys     int     // number of tenants, and of client addresses; at least 1
 	Exponent float64 // of Zipf's law over tenants and clients; 0: uniform
 	Regions  int     // number of cloud regions; at least 1
+
+	NameBytes int // least length of a tenant's name: it is padded with text that does not compress well; 0: no padding
 }
 
 // Record is what one log record or span says.
@@ -34,6 +36,7 @@ type Generator struct {
 	keys    *sampler
 	routes  *sampler
 	regions *sampler
+	padded  map[int]string // names of tenants by rank
 }
 
 // New makes a generator; two of the same configuration make the same records.
@@ -53,7 +56,9 @@ func New(cfg Config) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Generator{cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 0)), keys: keys, routes: routes, regions: regions}, nil
+	return &Generator{
+		cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 0)), keys: keys, routes: routes, regions: regions, padded: make(map[int]string),
+	}, nil
 }
 
 // next draws a record of one region.
@@ -61,7 +66,7 @@ func (g *Generator) next(region int) Record {
 	route := g.routes.draw(g.rng)
 	return Record{
 		Region: regionName(region),
-		Tenant: TenantName(g.keys.draw(g.rng)),
+		Tenant: g.tenant(g.keys.draw(g.rng)),
 		Client: clientAddress(g.keys.draw(g.rng)),
 		Route:  routeNames[route],
 		Bytes:  200 + int64(g.rng.ExpFloat64()*4000),
@@ -76,6 +81,23 @@ func (g *Generator) perRegion(n int) []int {
 		counts[g.regions.draw(g.rng)]++
 	}
 	return counts
+}
+
+// tenant of a rank, by its name as long as it is to be.
+func (g *Generator) tenant(rank int) string {
+	if g.cfg.NameBytes == 0 {
+		return TenantName(rank)
+	}
+	name, ok := g.padded[rank]
+	if !ok {
+		b := append([]byte(TenantName(rank)), '-')
+		for rng := rand.New(rand.NewPCG(uint64(rank), 0)); len(b) < g.cfg.NameBytes; {
+			b = strconv.AppendUint(b, rng.Uint64(), 36)
+		}
+		name = string(b)
+		g.padded[rank] = name
+	}
+	return name
 }
 
 // TenantName of the tenant with the rank-th largest share, from 0.

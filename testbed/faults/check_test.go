@@ -1,0 +1,83 @@
+package faults
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/otel-topk/collector/testbed/oracle"
+)
+
+// settled waits until every list is of after a moment and holds what was answered, and then says where one lies outside.
+func settled(a *api, l *ledger, queries []query, after time.Time, patience time.Duration) error {
+	deadline := time.Now().Add(patience)
+	for {
+		err := all(queries, func(q query) error { return current(a, l, q, after) })
+		if err == nil || time.Now().After(deadline) {
+			break
+		}
+		<-time.After(100 * time.Millisecond)
+	}
+	return all(queries, func(q query) error { return exactly(a, l, q) })
+}
+
+func all(queries []query, check func(query) error) error {
+	var problems []error
+	for _, q := range queries {
+		if err := check(q); err != nil {
+			problems = append(problems, fmt.Errorf("%v: %w", q, err))
+		}
+	}
+	return few(problems)
+}
+
+// current says why a list is not yet one of after that holds all that was answered.
+func current(a *api, l *ledger, q query, after time.Time) error {
+	list, status, err := a.list(q, "")
+	switch {
+	case err != nil:
+		return err
+	case list.AsOf == nil:
+		return fmt.Errorf("status %d and no list", status)
+	case list.AsOf.Before(after):
+		return fmt.Errorf("the list is of %v", list.AsOf)
+	}
+	if answered, _ := l.window(list); list.Total < answered.Total {
+		return fmt.Errorf("total is %d of %d answered", list.Total, answered.Total)
+	}
+	return nil
+}
+
+// exactly holds a list and the count of every key against the ledger.
+func exactly(a *api, l *ledger, q query) error {
+	for {
+		list, status, err := a.list(q, "100")
+		if err != nil || list.AsOf == nil {
+			return errors.Join(err, fmt.Errorf("status %d", status))
+		}
+		answered, sent := l.window(list)
+		problems := []error{covers(list, answered, sent)}
+		for key := range sent.Weights {
+			problems = append(problems, a.point(q, key, answered, sent))
+		}
+		again, _, err := a.list(q, "")
+		if err != nil || again.AsOf == nil {
+			return errors.Join(err, errors.New("the list is gone"))
+		}
+		if again.WindowStart.Equal(*list.WindowStart) {
+			return few(problems)
+		} // else the window moved on while its keys were asked for
+	}
+}
+
+func (a *api) point(q query, key string, answered, sent *oracle.Counts) error {
+	var p oracle.Point
+	values := q.values()
+	values.Set("key", key)
+	status, err := a.get("/v1/count", values, &p)
+	if err != nil || status != 200 {
+		return errors.Join(err, fmt.Errorf("key %q: status %d", url.PathEscape(key), status))
+	}
+	return between(key, p.Estimate, p.Lower, answered, sent)
+}
