@@ -34,6 +34,10 @@ type Config struct {
 	// state of its rule and minute came. Default 2h; 0 is refused.
 	Retain time.Duration `mapstructure:"retain"`
 
+	// Storage is the storage extension in which everything that was answered outlasts the process. Default none: what was
+	// answered is lost with the process, and hours are kept 24h.
+	Storage *component.ID `mapstructure:"storage"`
+
 	// Keep says how long the parts of windows are kept.
 	Keep KeepConfig `mapstructure:"keep"`
 
@@ -72,6 +76,10 @@ type KeepConfig struct {
 	// Minutes is how long summaries of minutes are kept, in whole minutes from 5m to 24h. A window that reaches further back
 	// starts on a 5-minute edge. Default 2h; 0 is refused.
 	Minutes time.Duration `mapstructure:"minutes"`
+
+	// Hours is how long summaries of hours are kept in the storage, in whole hours from 24h to 8760h. Without a storage they
+	// are kept 24h, whatever is written here. Default 2160h, 90 days; 0 is refused.
+	Hours time.Duration `mapstructure:"hours"`
 }
 
 const (
@@ -98,7 +106,7 @@ func createDefaultConfig() component.Config {
 		Windows:         []time.Duration{5 * time.Minute, time.Hour, 24 * time.Hour},
 		PublishInterval: 5 * time.Second,
 		Retain:          2 * time.Hour,
-		Keep:            KeepConfig{Minutes: 2 * time.Hour},
+		Keep:            KeepConfig{Minutes: 2 * time.Hour, Hours: 90 * 24 * time.Hour},
 		PointQueries:    board.PointQueriesGlobal,
 		MaxRules:        100,
 		MaxGroups:       1000,
@@ -161,6 +169,10 @@ func (c *Config) Validate() error {
 	duration("keep.minutes", c.Keep.Minutes, 5*time.Minute, 24*time.Hour)
 	if c.Keep.Minutes%window.Bucket != 0 {
 		errs = append(errs, fmt.Errorf("keep.minutes: %v, only whole minutes are allowed", c.Keep.Minutes))
+	}
+	duration("keep.hours", c.Keep.Hours, 24*time.Hour, 365*24*time.Hour)
+	if c.Keep.Hours%time.Hour != 0 {
+		errs = append(errs, fmt.Errorf("keep.hours: %v, only whole hours are allowed", c.Keep.Hours))
 	}
 	oneOf("point_queries", c.PointQueries, board.PointQueriesGlobal, board.PointQueriesAll, board.PointQueriesOff)
 	number("max_rules", c.MaxRules, 10_000)

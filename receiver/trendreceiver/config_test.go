@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/confmaptest"
 	"go.yaml.in/yaml/v3"
@@ -37,7 +38,9 @@ func TestEveryKeyIsRead(t *testing.T) {
 	want.Windows = []time.Duration{10 * time.Minute}
 	want.PublishInterval = time.Second
 	want.Retain = time.Hour
-	want.Keep.Minutes = 24 * time.Hour
+	storage := component.MustNewIDWithName("file_storage", "gateway")
+	want.Storage = &storage
+	want.Keep = KeepConfig{Minutes: 24 * time.Hour, Hours: 8760 * time.Hour}
 	want.PointQueries = board.PointQueriesAll
 	want.GroupMetrics = true
 	want.MaxRules = 1
@@ -56,7 +59,7 @@ func TestAllProblemsAreToldAtOnceByTheirKeys(t *testing.T) {
 		"windows":          []any{"90s", "-5m", "87600h", "0s", "5m", "5m"},
 		"publish_interval": "0s",
 		"retain":           "87600h",
-		"keep":             map[string]any{"minutes": "24h30s"},
+		"keep":             map[string]any{"minutes": "24h30s", "hours": "23h30m"},
 		"point_queries":    "some",
 		"max_rules":        0,
 		"max_groups":       -1,
@@ -79,6 +82,8 @@ func TestAllProblemsAreToldAtOnceByTheirKeys(t *testing.T) {
 		"retain: 87600h0m0s, allowed is 1m0s to 24h0m0s",
 		"keep.minutes: 24h0m30s, allowed is 5m0s to 24h0m0s",
 		"keep.minutes: 24h0m30s, only whole minutes",
+		"keep.hours: 23h30m0s, allowed is 24h0m0s to 8760h0m0s",
+		"keep.hours: 23h30m0s, only whole hours",
 		`point_queries: "some", allowed are ["global" "all" "off"]`,
 		"max_rules: 0, allowed is 1 to 10000",
 		"max_groups: -1, allowed is 1 to 100000",
@@ -103,7 +108,7 @@ func TestAnUnknownKeyIsRefused(t *testing.T) {
 func TestEverySnippetOfTheReadmeIsValid(t *testing.T) {
 	readme := read(t, "README.md")
 	snippets := strings.Split(readme, "```yaml\n")[1:]
-	require.Len(t, snippets, 2)
+	require.Len(t, snippets, 3)
 	for _, s := range snippets {
 		text, _, ok := strings.Cut(s, "```")
 		require.True(t, ok)
@@ -118,9 +123,10 @@ func TestTheReadmeSpeaksOfEveryKey(t *testing.T) {
 	readme := read(t, "README.md")
 	conf := confmap.New()
 	require.NoError(t, conf.Marshal(createDefaultConfig()))
-	for key := range conf.ToStringMap() {
-		if key == "keep" {
-			key = "keep.minutes"
+	for _, key := range conf.AllKeys() {
+		key = strings.ReplaceAll(key, confmap.KeyDelimiter, ".")
+		if strings.HasPrefix(key, "protocols.") {
+			key = "protocols"
 		}
 		assert.Contains(t, readme, "\n| `"+key+"` |")
 	}

@@ -55,6 +55,7 @@ type instance struct {
 func (in *instance) Start(ctx context.Context, host component.Host) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	in.trend.hosts = append(in.trend.hosts, host)
 	in.started++
 	if in.started != in.pipelines {
 		return nil

@@ -2,15 +2,16 @@ package trendreceiver
 
 import (
 	"context"
-	"time"
 
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otel-topk/collector/internal/board"
 	"github.com/otel-topk/collector/internal/wire"
 )
 
-// consume takes the states of one request. Every record is taken or refused for itself; the answer says why the first were
-// refused, as InvalidArgument, or as ResourceExhausted with RetryInfo if trying again may help.
+// consume takes the states of one request, and answers when they are stored. Every record is taken or refused for itself; the
+// answer says why the first were refused, as InvalidArgument, or as ResourceExhausted with RetryInfo if trying again may
+// help. What cannot be stored is counted, and answered as Unavailable with RetryInfo.
 func (t *trend) consume(ctx context.Context, ld plog.Logs) error {
 	var refused refusals
 	messages := make([]wire.Message, 0, ld.LogRecordCount())
@@ -27,31 +28,35 @@ func (t *trend) consume(ctx context.Context, ld plog.Logs) error {
 		messages = append(messages, m)
 		positions = append(positions, position)
 	}
-	t.store(messages, positions, &refused)
-	if len(messages) > 0 {
-		select {
-		case t.first <- struct{}{}:
-		default:
-		}
-	}
+	err := t.change(ctx, func(b *board.Board) {
+		t.store(b, messages, positions, &refused)
+	})
 	t.telemetry.refused(ctx, &refused)
+	if err != nil {
+		return notStored(ctx)
+	}
 	return refused.status(ld.LogRecordCount())
 }
 
-func (t *trend) store(messages []wire.Message, positions []int, refused *refusals) {
-	now := time.Now().UnixNano()
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *trend) store(b *board.Board, messages []wire.Message, positions []int, refused *refusals) {
+	if len(messages) == 0 {
+		return
+	}
+	now := t.now().UnixNano()
 	for i, m := range messages {
 		var err error
 		switch m := m.(type) {
 		case *wire.Report:
-			err = t.board.Report(m, now)
+			err = b.Report(m, now)
 		case *wire.State:
-			err = t.board.Accept(m, now)
+			err = b.Accept(m, now)
 		}
 		if err != nil {
 			refused.add(positions[i], err)
 		}
+	}
+	select {
+	case t.first <- struct{}{}:
+	default:
 	}
 }

@@ -1,7 +1,6 @@
 package trendreceiver
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
@@ -32,17 +32,16 @@ func publishing(t *testing.T, change func(*Config), f func(t *testing.T, r *tren
 		o := observe(t)
 		r, err := newTrend(cfg, o.Settings)
 		require.NoError(t, err)
-		require.NoError(t, r.telemetry.observe(r.stats))
+		require.NoError(t, r.open(t.Context(), componenttest.NewNopHost()))
 		lists := newListPipeline()
 		r.lists = lists
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
+		stop, done := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(done)
-			r.publishUntil(ctx)
+			r.publishUntil(t.Context(), stop)
 		}()
 		f(t, r, lists, o)
-		cancel()
+		close(stop)
 		<-done
 		r.telemetry.shutdown()
 	})

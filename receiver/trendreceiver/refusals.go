@@ -1,6 +1,7 @@
 package trendreceiver
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -19,7 +20,7 @@ const (
 	// namedRefusals is how many refusals an answer tells the reasons of.
 	namedRefusals = 3
 
-	// comeAgain is when a shard that found no place should try again.
+	// comeAgain is when a shard that found no place, or whose states could not be stored, should try again.
 	comeAgain = 10 * time.Second
 
 	reasonOverloaded = "overloaded"
@@ -70,7 +71,20 @@ func (r *refusals) status(records int) error {
 	if !r.overload {
 		return status.Error(codes.InvalidArgument, text)
 	}
-	s := status.New(codes.ResourceExhausted, text)
+	return again(codes.ResourceExhausted, text)
+}
+
+// notStored is what the sender is told of a request that is counted, but would not outlast the process.
+func notStored(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return status.FromContextError(err).Err()
+	}
+	return again(codes.Unavailable, "the storage does not take what was sent")
+}
+
+// again is a status that asks the sender to come again.
+func again(code codes.Code, text string) error {
+	s := status.New(code, text)
 	retry, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(comeAgain)})
 	if err != nil {
 		return s.Err()

@@ -81,6 +81,43 @@ func (t *telemetry) observe(stats func() board.Stats) error {
 	return errors.Join(errs...)
 }
 
+// observeStorage asks for what is known of the storage whenever metrics are read.
+func (t *telemetry) observeStorage(s *storage) error {
+	b := t.builder
+	return errors.Join(
+		b.RegisterReceiverTrendStorageUpCallback(func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(int64(number(s.up())))
+			return nil
+		}),
+		b.RegisterReceiverTrendStoredDamagedCallback(func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(int64(s.damaged()))
+			return nil
+		}),
+	)
+}
+
+// storageClosed tells that the storage is not used until the next start.
+func (t *telemetry) storageClosed(err error) {
+	t.logger.Error("The storage cannot be used: what is answered is lost with this process", zap.Error(err))
+}
+
+// committed counts a write to the storage.
+func (t *telemetry) committed(ctx context.Context, took time.Duration, err error) {
+	t.builder.ReceiverTrendCommitDuration.Record(ctx, took.Seconds())
+	if err != nil {
+		t.builder.ReceiverTrendStorageFailures.Add(ctx, 1)
+	}
+}
+
+// storing tells that the storage began to fail, or that it works again.
+func (t *telemetry) storing(err error) {
+	if err != nil {
+		t.logger.Error("The storage takes nothing: shards are told to come again, and lists go on from memory", zap.Error(err))
+	} else {
+		t.logger.Info("The storage works again")
+	}
+}
+
 // limit that was reached; rule is empty where it is not of one rule.
 type limit struct{ name, rule string }
 

@@ -3,16 +3,21 @@ package trendreceiver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
 
 	"github.com/otel-topk/collector/internal/board"
 )
+
+// answering is how long the requests that are being answered at the end are waited for.
+const answering = 10 * time.Second
 
 // trend is a board with a network on one side and pipelines on the other.
 type trend struct {
@@ -21,14 +26,19 @@ type trend struct {
 	telemetry *telemetry
 	lists     consumer.Logs // nil: no logs pipeline
 	gauges    *gauges       // nil: no metrics pipeline
+	hosts     []component.Host
+	now       func() time.Time // what the board goes by
 
 	otlp   receiver.Logs
-	cancel context.CancelFunc
-	done   chan struct{} // closed when publishing has ended
+	stop   chan struct{}      // closed: no publication begins any more
+	cancel context.CancelFunc // of the publication that goes on
+	done   chan struct{}      // closed when publishing has ended
 
-	mu    sync.Mutex // guards board
-	board *board.Board
-	first chan struct{} // something may be there to publish; read until the first publication
+	mu       sync.Mutex // guards board
+	board    *board.Board
+	storage  *storage      // nil: none
+	restored bool          // the board began with what was stored
+	first    chan struct{} // something may be there to publish; read until the first publication
 }
 
 func newTrend(cfg *Config, set receiver.Settings) (*trend, error) {
@@ -36,48 +46,73 @@ func newTrend(cfg *Config, set receiver.Settings) (*trend, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &trend{
-		cfg:       cfg,
-		set:       set,
-		telemetry: tel,
-		board: board.New(board.Config{
-			Windows:      cfg.Windows,
-			Event:        cfg.Clock == clockEvent,
-			Retain:       cfg.Retain,
-			PointQueries: cfg.PointQueries,
-			MaxRules:     cfg.MaxRules,
-			MaxGroups:    cfg.MaxGroups,
-			MaxEpochs:    cfg.MaxShards,
-			KeepMinutes:  cfg.Keep.Minutes,
-			MaxLiveBytes: cfg.MaxStatesSize,
-			MaxPartBytes: cfg.MaxPartsSize,
-			MaxListBytes: cfg.MaxListsSize,
-		}),
-		first: make(chan struct{}, 1),
-	}
-	return t, nil
+	return &trend{cfg: cfg, set: set, telemetry: tel, now: time.Now, first: make(chan struct{}, 1)}, nil
 }
 
-// Start begins to publish and to listen, or neither.
+// Start goes on where the storage ends, and begins to publish and to listen; or does nothing of it.
 func (t *trend) Start(ctx context.Context, host component.Host) error {
-	if err := t.telemetry.observe(t.stats); err != nil {
+	if err := t.open(ctx, host); err != nil {
 		return err
 	}
 	otlp, err := t.listener(ctx)
 	if err != nil {
-		return err
+		return errors.Join(err, t.storage.close(ctx))
 	}
 	if err := otlp.Start(ctx, host); err != nil {
-		return errors.Join(err, otlp.Shutdown(ctx))
+		return errors.Join(err, otlp.Shutdown(ctx), t.storage.close(ctx))
 	}
 	t.otlp = otlp
 	publishing, cancel := context.WithCancel(context.Background())
-	t.cancel, t.done = cancel, make(chan struct{})
+	t.stop, t.cancel, t.done = make(chan struct{}), cancel, make(chan struct{})
 	go func() {
 		defer close(t.done)
-		t.publishUntil(publishing)
+		t.publishUntil(publishing, t.stop)
 	}()
 	return nil
+}
+
+// open makes the board, with what is stored.
+func (t *trend) open(ctx context.Context, host component.Host) error {
+	s, err := t.openStorage(ctx, host)
+	if err != nil {
+		return err
+	}
+	t.storage, t.board = s, board.New(t.boardConfig(s))
+	if err := t.telemetry.observe(t.stats); err != nil {
+		return errors.Join(err, s.close(ctx))
+	}
+	if t.cfg.Storage == nil {
+		return nil
+	}
+	return t.telemetry.observeStorage(s)
+}
+
+// report tells every pipeline's host how the receiver is.
+func (t *trend) report(e *componentstatus.Event) {
+	for _, host := range t.hosts {
+		componentstatus.ReportStatus(host, e)
+	}
+}
+
+func (t *trend) boardConfig(s *storage) board.Config {
+	cfg := board.Config{
+		Windows:      t.cfg.Windows,
+		Event:        t.cfg.Clock == clockEvent,
+		Retain:       t.cfg.Retain,
+		PointQueries: t.cfg.PointQueries,
+		MaxRules:     t.cfg.MaxRules,
+		MaxGroups:    t.cfg.MaxGroups,
+		MaxEpochs:    t.cfg.MaxShards,
+		KeepMinutes:  t.cfg.Keep.Minutes,
+		KeepHours:    t.cfg.Keep.Hours,
+		MaxLiveBytes: t.cfg.MaxStatesSize,
+		MaxPartBytes: t.cfg.MaxPartsSize,
+		MaxListBytes: t.cfg.MaxListsSize,
+	}
+	if s != nil {
+		cfg.Shelf = s
+	}
+	return cfg
 }
 
 // listener is the standard OTLP receiver with a logs consumer only: other signals are not answered.
@@ -94,21 +129,49 @@ func (t *trend) listener(ctx context.Context) (receiver.Logs, error) {
 	return factory.CreateLogs(ctx, set, cfg, next)
 }
 
-// Shutdown stops listening, publishes what came last, and waits for all of it as long as ctx allows.
+// Shutdown stops listening, publishes what came last, and closes the storage. It waits for all of it as long as ctx allows.
 func (t *trend) Shutdown(ctx context.Context) error {
 	defer t.telemetry.shutdown()
 	if t.otlp == nil {
 		return nil
 	}
-	err := t.otlp.Shutdown(ctx)
-	t.cancel()
+	err := t.stopListening(ctx)
+	close(t.stop)
+	defer t.cancel()
 	select {
 	case <-t.done:
+		t.publish(ctx)
 	case <-ctx.Done():
-		return errors.Join(err, ctx.Err())
+		err = errors.Join(err, ctx.Err())
 	}
-	t.publish(ctx, time.Now())
-	return err
+	return errors.Join(err, t.storage.close(ctx))
+}
+
+// stopListening waits for the requests that are being answered, but no longer than it may take to answer one: a client that
+// sends half a request and no more is not waited for.
+func (t *trend) stopListening(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answering)
+	defer cancel()
+	stopped := make(chan error, 1)
+	go func() { stopped <- t.otlp.Shutdown(ctx) }()
+	select {
+	case err := <-stopped:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("requests that are not answered yet are given up: %w", ctx.Err())
+	}
+}
+
+// change gives f the board, and returns when all that it stored is durable, together.
+func (t *trend) change(ctx context.Context, f func(*board.Board)) error {
+	return t.storage.commit(ctx, t.locked(f))
+}
+
+func (t *trend) locked(f func(*board.Board)) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f(t.board)
+	return t.storage.apply()
 }
 
 func (t *trend) stats() board.Stats {

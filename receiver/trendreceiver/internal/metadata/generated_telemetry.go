@@ -25,25 +25,30 @@ func Tracer(settings component.TelemetrySettings) trace.Tracer {
 // TelemetryBuilder provides an interface for components to report telemetry
 // as defined in metadata and user config.
 type TelemetryBuilder struct {
-	meter                        metric.Meter
-	mu                           sync.Mutex
-	registrations                []metric.Registration
-	ReceiverTrendAccepted        metric.Int64ObservableCounter
-	ReceiverTrendEpochs          metric.Int64ObservableGauge
-	ReceiverTrendFolded          metric.Int64ObservableCounter
-	ReceiverTrendGroups          metric.Int64ObservableGauge
-	ReceiverTrendLimitReached    metric.Int64ObservableCounter
-	ReceiverTrendListBytes       metric.Int64ObservableGauge
-	ReceiverTrendPartBytes       metric.Int64ObservableGauge
-	ReceiverTrendParts           metric.Int64ObservableGauge
-	ReceiverTrendPublishDuration metric.Float64Histogram
-	ReceiverTrendPublishFailures metric.Int64Counter
-	ReceiverTrendPublished       metric.Int64Counter
-	ReceiverTrendRefused         metric.Int64Counter
-	ReceiverTrendRules           metric.Int64ObservableGauge
-	ReceiverTrendStale           metric.Int64ObservableCounter
-	ReceiverTrendStateBytes      metric.Int64ObservableGauge
-	ReceiverTrendStates          metric.Int64ObservableGauge
+	meter                         metric.Meter
+	mu                            sync.Mutex
+	registrations                 []metric.Registration
+	ReceiverTrendAccepted         metric.Int64ObservableCounter
+	ReceiverTrendCommitDuration   metric.Float64Histogram
+	ReceiverTrendEpochs           metric.Int64ObservableGauge
+	ReceiverTrendFolded           metric.Int64ObservableCounter
+	ReceiverTrendGroups           metric.Int64ObservableGauge
+	ReceiverTrendLimitReached     metric.Int64ObservableCounter
+	ReceiverTrendListBytes        metric.Int64ObservableGauge
+	ReceiverTrendPartBytes        metric.Int64ObservableGauge
+	ReceiverTrendParts            metric.Int64ObservableGauge
+	ReceiverTrendPublishDuration  metric.Float64Histogram
+	ReceiverTrendPublishFailures  metric.Int64Counter
+	ReceiverTrendPublished        metric.Int64Counter
+	ReceiverTrendRefused          metric.Int64Counter
+	ReceiverTrendRollupsPublished metric.Int64Counter
+	ReceiverTrendRules            metric.Int64ObservableGauge
+	ReceiverTrendStale            metric.Int64ObservableCounter
+	ReceiverTrendStateBytes       metric.Int64ObservableGauge
+	ReceiverTrendStates           metric.Int64ObservableGauge
+	ReceiverTrendStorageFailures  metric.Int64Counter
+	ReceiverTrendStorageUp        metric.Int64ObservableGauge
+	ReceiverTrendStoredDamaged    metric.Int64ObservableCounter
 }
 
 // TelemetryBuilderOption applies changes to default builder.
@@ -237,6 +242,36 @@ func (builder *TelemetryBuilder) RegisterReceiverTrendStatesCallback(cb metric.I
 	return nil
 }
 
+// RegisterReceiverTrendStorageUpCallback sets callback for observable ReceiverTrendStorageUp metric.
+func (builder *TelemetryBuilder) RegisterReceiverTrendStorageUpCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ReceiverTrendStorageUp, obs: o})
+		return nil
+	}, builder.ReceiverTrendStorageUp)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterReceiverTrendStoredDamagedCallback sets callback for observable ReceiverTrendStoredDamaged metric.
+func (builder *TelemetryBuilder) RegisterReceiverTrendStoredDamagedCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ReceiverTrendStoredDamaged, obs: o})
+		return nil
+	}, builder.ReceiverTrendStoredDamaged)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
 type observerInt64 struct {
 	embedded.Int64Observer
 	inst metric.Int64Observable
@@ -269,6 +304,13 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_receiver_trend_accepted",
 		metric.WithDescription("States taken, repeats included. [Development]"),
 		metric.WithUnit("{state}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverTrendCommitDuration, err = builder.meter.Float64Histogram(
+		"otelcol_receiver_trend_commit_duration",
+		metric.WithDescription("Time that a request or a publication waited for the storage. [Development]"),
+		metric.WithUnit("s"),
+		metric.WithExplicitBucketBoundaries([]float64{0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5}...),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverTrendEpochs, err = builder.meter.Int64ObservableGauge(
@@ -338,6 +380,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)
+	builder.ReceiverTrendRollupsPublished, err = builder.meter.Int64Counter(
+		"otelcol_receiver_trend_rollups_published",
+		metric.WithDescription("Hours of groups that the logs pipeline took. [Development]"),
+		metric.WithUnit("{rollup}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ReceiverTrendRules, err = builder.meter.Int64ObservableGauge(
 		"otelcol_receiver_trend_rules",
 		metric.WithDescription("Rules that hold anything. [Development]"),
@@ -360,6 +408,24 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_receiver_trend_states",
 		metric.WithDescription("States of minutes that are not folded yet. [Development]"),
 		metric.WithUnit("{state}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverTrendStorageFailures, err = builder.meter.Int64Counter(
+		"otelcol_receiver_trend_storage_failures",
+		metric.WithDescription("Writes to the storage that failed; what they held is kept in memory and written again. [Development]"),
+		metric.WithUnit("{write}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverTrendStorageUp, err = builder.meter.Int64ObservableGauge(
+		"otelcol_receiver_trend_storage_up",
+		metric.WithDescription("1 while the storage takes what is written, else 0; only where a storage is configured. [Development]"),
+		metric.WithUnit("1"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverTrendStoredDamaged, err = builder.meter.Int64ObservableCounter(
+		"otelcol_receiver_trend_stored_damaged",
+		metric.WithDescription("Stored values that were not as they had been written, and were set aside. [Development]"),
+		metric.WithUnit("{value}"),
 	)
 	errs = errors.Join(errs, err)
 	return &builder, errs

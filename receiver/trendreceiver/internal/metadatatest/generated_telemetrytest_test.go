@@ -68,12 +68,26 @@ func TestSetupTelemetry(t *testing.T) {
 		observer.Observe(1)
 		return nil
 	}))
+	require.NoError(t, tb.RegisterReceiverTrendStorageUpCallback(func(_ context.Context, observer metric.Int64Observer) error {
+		observer.Observe(1)
+		return nil
+	}))
+	require.NoError(t, tb.RegisterReceiverTrendStoredDamagedCallback(func(_ context.Context, observer metric.Int64Observer) error {
+		observer.Observe(1)
+		return nil
+	}))
+	tb.ReceiverTrendCommitDuration.Record(context.Background(), 1)
 	tb.ReceiverTrendPublishDuration.Record(context.Background(), 1)
 	tb.ReceiverTrendPublishFailures.Add(context.Background(), 1)
 	tb.ReceiverTrendPublished.Add(context.Background(), 1)
 	tb.ReceiverTrendRefused.Add(context.Background(), 1)
+	tb.ReceiverTrendRollupsPublished.Add(context.Background(), 1)
+	tb.ReceiverTrendStorageFailures.Add(context.Background(), 1)
 	AssertEqualReceiverTrendAccepted(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverTrendCommitDuration(t, testTel,
+		[]metricdata.HistogramDataPoint[float64]{{}}, metricdatatest.IgnoreValue(),
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverTrendEpochs(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
@@ -108,6 +122,9 @@ func TestSetupTelemetry(t *testing.T) {
 	AssertEqualReceiverTrendRefused(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverTrendRollupsPublished(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverTrendRules(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
@@ -118,6 +135,15 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverTrendStates(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverTrendStorageFailures(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverTrendStorageUp(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverTrendStoredDamaged(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 
