@@ -14,15 +14,10 @@ import (
 )
 
 // addresses are what a test sets, where a configuration has the component: to placeholders of collector.Ports.
-var addresses = []struct {
-	of, key string
-	value   any
-}{
+var addresses = []struct{ of, key, value string }{
 	{"receivers::otlp::protocols::grpc", "endpoint", "<otlp>"},
 	{"receivers::otlp::protocols::http", "endpoint", "<otlp_http>"},
 	{"receivers::trend", "protocols::grpc::endpoint", "<states>"},
-	{"receivers::trend", "protocols::http::endpoint", "<states_http>"},
-	{"processors::topk", "gateways", []any{map[string]any{"endpoint": "<states>"}}},
 	{"exporters::topk", "endpoint", "<api>"},
 	{"exporters::prometheus", "endpoint", "<prometheus>"},
 	{"extensions::health_check", "endpoint", "<health>"},
@@ -33,23 +28,49 @@ func Path(t testing.TB, name string) string {
 	return filepath.Join(filepath.Dir(collector.Binary(t, "otelcol-topk")), "..", name)
 }
 
-// Load reads a configuration for collector.Start. Further ones, of YAML text, are merged into it.
-func Load(t testing.TB, name string, over ...string) string {
+// Read a file of the repository.
+func Read(t testing.TB, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(Path(t, name))
 	require.NoError(t, err)
-	conf := parse(t, string(text))
+	return string(text)
+}
+
+// Load reads a configuration for collector.Start. Further ones, of YAML text, are merged into it.
+func Load(t testing.TB, name string, over ...string) string {
+	t.Helper()
+	conf := parse(t, Read(t, name))
 	for _, text := range over {
 		require.NoError(t, conf.Merge(parse(t, text)))
 	}
 	for _, a := range addresses {
 		if conf.IsSet(a.of) {
-			require.NoError(t, conf.Merge(confmap.NewFromStringMap(map[string]any{a.of + "::" + a.key: a.value})))
+			set(t, conf, a.of+"::"+a.key, a.value)
 		}
+	}
+	if conf.IsSet("processors::topk") {
+		set(t, conf, "processors::topk::gateways", gateways(conf))
 	}
 	merged, err := yaml.Marshal(conf.ToStringMap())
 	require.NoError(t, err)
 	return string(merged)
+}
+
+// gateways of the processor, the default one if it names none, all at one address.
+func gateways(conf *confmap.Conf) []any {
+	list, _ := conf.Get("processors::topk::gateways").([]any)
+	if len(list) == 0 {
+		list = []any{map[string]any{}}
+	}
+	for _, gateway := range list {
+		gateway.(map[string]any)["endpoint"] = "<states>"
+	}
+	return list
+}
+
+func set(t testing.TB, conf *confmap.Conf, key string, value any) {
+	t.Helper()
+	require.NoError(t, conf.Merge(confmap.NewFromStringMap(map[string]any{key: value})))
 }
 
 func parse(t testing.TB, text string) *confmap.Conf {
