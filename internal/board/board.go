@@ -68,11 +68,14 @@ type Config struct {
 	MaxListBytes int64           // of what is kept merged for lists, at its full size; past it as MaxRules and MaxGroups; 0: 8 GiB
 }
 
-// Shelf keeps values for a board that comes later. What is set is seen by Get at once; Get of a key without a value is nil.
+// Shelf keeps values for a board that comes later. What is set is seen by Get at once; Get of a key without a value is nil, and
+// an error says that there is one and that it cannot be read. What one call of a Board sets and deletes belongs together: it
+// is to become durable at once or not at all.
 type Shelf interface {
 	Get(key string) ([]byte, error)
 	Set(key string, value []byte)
 	Delete(key string)
+	SetAside(key string, value []byte) // a value that holds nothing the board knows: it goes where it does no harm
 }
 
 // Errors of Accept and Report. ErrOverloaded means: come again later. Any other is for good.

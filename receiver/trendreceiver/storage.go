@@ -67,6 +67,9 @@ func (s *storage) Set(key string, value []byte) {
 // Delete a value when the board is unlocked.
 func (s *storage) Delete(key string) { s.staged.Delete(key) }
 
+// SetAside moves a value that the board can make nothing of to where it does no harm.
+func (s *storage) SetAside(key string, value []byte) { s.depot.SetAside(key, value) }
+
 // apply hands what was staged to the depot. An error is of a value outside of its limits; the others are stored.
 func (s *storage) apply() error {
 	if s == nil {
