@@ -9,8 +9,8 @@
 //	resident x:   lo(x) <= f(x) <= lo(x) + base(x)
 //	any other x:           f(x) <= min(cells of x) <= theta
 //
-// It survives every sequence of Add, AddBatch, Merge, MergeBound, Prune, Expect, Unpin, Tighten, Clone, MarshalBinary and
-// UnmarshalBinary. Besides, for every Summary:
+// It survives every sequence of Add, AddBatch, Merge, MergeBound, Prune, Expect, Unpin, Tighten, Flatten, Clone, MarshalBinary
+// and UnmarshalBinary. Besides, for every Summary:
 //
 //	every cell <= theta <= TotalUpper <= 2^63
 //	lo(x) + base(x)     <= TotalUpper

@@ -33,6 +33,8 @@ func samples(tb testing.TB) map[string]*Summary {
 	if err := bounded.MergeBound(count(16, 50, 1)); err != nil {
 		tb.Fatal(err)
 	}
+	flat := count(16, 100, 100)
+	flat.Flatten()
 	return map[string]*Summary{
 		"empty":    newSummary(tb, 16, Shape{Width: 16, Depth: 3}),
 		"exact":    count(16, 10, 200),
@@ -41,6 +43,7 @@ func samples(tb testing.TB) map[string]*Summary {
 		"wide":     count(16, 100, 1<<40),
 		"expected": expected,
 		"bounded":  bounded,
+		"flat":     flat,
 	}
 }
 

@@ -64,6 +64,8 @@ func hostile(data []byte) string {
 		{"Merge with itself", func() error { return s.Merge(&s) }},
 		{"MergeBound", func() error { return s.MergeBound(&again) }},
 		{"Tighten", func() error { s.Tighten(); return nil }},
+		{"Flatten", func() error { again.Flatten(); return nil }},
+		{"Merge of flat", func() error { return s.Merge(&again) }},
 		{"Add", func() error { return s.Add("another key", 1) }},
 		{"Prune", func() error { s.Prune(1); return nil }},
 		{"Expect", func() error { again.Reset(); again.Expect(&s, 10); return again.Add("a", 1) }},

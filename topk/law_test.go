@@ -82,7 +82,7 @@ func (h *steps) weight() uint64 {
 // step does something to w, perhaps with o, and says what.
 func (h *steps) step(w, o *world) string {
 	w.t.Helper()
-	switch h.r.IntN(16) {
+	switch h.r.IntN(17) {
 	case 0, 1, 2:
 		return h.add(w)
 	case 3, 4, 5:
@@ -100,6 +100,8 @@ func (h *steps) step(w, o *world) string {
 	case 13:
 		return w.tighten()
 	case 14:
+		return w.flatten()
+	case 15:
 		return w.marshal()
 	default:
 		return w.cloneOrReset(h.r)

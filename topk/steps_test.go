@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 )
 
 func (w *world) merge(o *world) string {
@@ -107,6 +108,22 @@ func (w *world) tighten() string {
 	w.s.Tighten()
 	w.require(w.s.Theta() <= before, "Tighten raised theta")
 	return "Tighten"
+}
+
+// flatten changes nothing but what is known of keys that are not resident.
+func (w *world) flatten() string {
+	tight := w.clone()
+	tight.s.Tighten()
+	want := ordered(w.s)
+	w.s.Flatten()
+	w.require(slices.Equal(ordered(w.s), want), "Flatten changed a resident")
+	w.require(w.s.theta == tight.s.theta, "Flatten left theta at %d, Tighten at %d", w.s.theta, tight.s.theta)
+	for key := range w.truth {
+		if k := identify(key, w.s.shape.Seed); w.s.residents.find(k) < 0 {
+			w.require(w.s.least(k) == w.s.theta, "%q reads %d after Flatten, theta is %d", key, w.s.least(k), w.s.theta)
+		}
+	}
+	return "Flatten"
 }
 
 // marshal goes on with what was decoded.
