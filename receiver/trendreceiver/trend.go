@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
 
 	"github.com/otel-topk/collector/internal/board"
+	"github.com/otel-topk/collector/internal/depot"
 )
 
 // answering is how long the requests that are being answered at the end are waited for.
@@ -78,13 +79,34 @@ func (t *trend) open(ctx context.Context, host component.Host) error {
 		return err
 	}
 	t.storage, t.board = s, board.New(t.boardConfig(s))
-	if err := t.telemetry.observe(t.stats); err != nil {
-		return errors.Join(err, s.close(ctx))
+	if s != nil {
+		if err := t.restore(ctx); err != nil {
+			t.withoutStorage(errors.Join(err, s.close(ctx)))
+			t.storage, t.board = nil, board.New(t.boardConfig(nil))
+		}
 	}
-	if t.cfg.Storage == nil {
-		return nil
+	err = t.telemetry.observe(t.stats)
+	if t.cfg.Storage != nil {
+		err = errors.Join(err, t.telemetry.observeStorage(t.storage))
 	}
-	return t.telemetry.observeStorage(s)
+	if err != nil {
+		err = errors.Join(err, t.storage.close(ctx))
+	}
+	return err
+}
+
+// restore the board. What cannot be stored now is told, and no reason not to start.
+func (t *trend) restore(ctx context.Context) (failed error) {
+	staging := t.locked(func(b *board.Board) {
+		failed = b.Restore(t.now().UnixNano(), func(visit func(key string, size int, open func() ([]byte, bool))) error {
+			return t.storage.depot.Walk(ctx, func(v depot.Value) { visit(v.Key, v.Size, v.Open) })
+		})
+		t.restored = b.Stats().Rules > 0
+	})
+	if failed == nil {
+		_ = t.storage.commit(ctx, staging)
+	}
+	return failed
 }
 
 // report tells every pipeline's host how the receiver is.
