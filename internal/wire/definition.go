@@ -17,7 +17,8 @@ import (
 // definitions decodes each definition of a request once: states of one rule share a pointer.
 type definitions map[string]*rule.Definition
 
-func encodeDefinition(d *rule.Definition) ([]byte, error) {
+// EncodeDefinition encodes d as it travels and as it is stored. An error says which field may not be so.
+func EncodeDefinition(d *rule.Definition) ([]byte, error) {
 	if err := checkDefinition(d); err != nil {
 		return nil, err
 	}
@@ -45,6 +46,14 @@ func encodeDefinition(d *rule.Definition) ([]byte, error) {
 		return nil, tooLarge("definition", len(b), MaxDefinitionBytes)
 	}
 	return b, nil
+}
+
+// Definition reads a definition. The error is a *Refusal.
+func (b *Bodies) Definition(encoded []byte) (*rule.Definition, error) {
+	if b.known == nil {
+		b.known = definitions{}
+	}
+	return b.known.decode(encoded)
 }
 
 func (known definitions) decode(b []byte) (*rule.Definition, error) {

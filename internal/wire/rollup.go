@@ -46,7 +46,7 @@ func EncodeRollup(r *Rollup) ([]byte, error) {
 	if err := r.check(); err != nil {
 		return nil, fmt.Errorf("rollup: %w", err)
 	}
-	definition, err := encodeDefinition(r.Rule)
+	definition, err := EncodeDefinition(r.Rule)
 	if err != nil {
 		return nil, fmt.Errorf("rollup: %w", err)
 	}

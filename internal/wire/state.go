@@ -29,6 +29,7 @@ type State struct {
 	Newest   int64 // newest event counted, Unix nanoseconds; 0: none
 	Summary  *topk.Summary
 	Encoded  []byte // of Summary: set by Messages, may be set for Append
+	Weight   uint64 // the larger of Summary's TotalUpper and Records: set by Messages
 }
 
 // AppendState appends one log record to ld and returns its size in bytes. An error says which field may not travel; ld is
@@ -46,7 +47,7 @@ func EncodeState(s *State) ([]byte, error) {
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
-	definition, err := encodeDefinition(s.Rule)
+	definition, err := EncodeDefinition(s.Rule)
 	if err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
@@ -77,7 +78,7 @@ func EncodeState(s *State) ([]byte, error) {
 	return body, nil
 }
 
-// Bodies decodes bodies of states that were stored. States of one rule share its definition. The zero value is ready.
+// Bodies decodes what was stored. States of one rule share its definition. The zero value is ready.
 type Bodies struct{ known definitions }
 
 // State reads the body of a state. The error is a *Refusal.
@@ -129,8 +130,11 @@ func (known definitions) decodeBody(b []byte) (*State, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	s.Summary, err = decodeSummary(m.Summary, s.Rule)
-	return s, err
+	if s.Summary, err = decodeSummary(m.Summary, s.Rule); err != nil {
+		return nil, err
+	}
+	s.Weight = max(s.Summary.TotalUpper(), s.Summary.Records())
+	return s, nil
 }
 
 // check holds for both sides, except for what only one of them can get wrong.

@@ -29,7 +29,7 @@ func AppendWindowSummary(ld plog.Logs, w *WindowSummary) (int, error) {
 	if err := w.check(); err != nil {
 		return 0, fmt.Errorf("window summary: %w", err)
 	}
-	definition, err := encodeDefinition(w.Rule)
+	definition, err := EncodeDefinition(w.Rule)
 	if err != nil {
 		return 0, fmt.Errorf("window summary: %w", err)
 	}
