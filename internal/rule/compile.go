@@ -17,14 +17,14 @@ var signals = []string{SignalLogs, SignalTraces, SignalMetrics}
 type recordKind interface {
 	counts() string // the signal
 	takes(context string) bool
-	compile(cfg *Config, r *Rule, set component.TelemetrySettings) Problems
+	compile(cfg *Config, r *Rule, secret string, set component.TelemetrySettings) Problems
 }
 
 // kinds, in the order they are tried: where paths name no context of their own, traces are spans and not their events.
 var kinds = []recordKind{logRecords, spans, spanEvents, dataPoints}
 
 // compile makes a Rule of cfg, or says all that is wrong with it.
-func compile(cfg Config, seed uint64, set component.TelemetrySettings) (*Rule, Problems) {
+func compile(cfg Config, seed uint64, secret string, set component.TelemetrySettings) (*Rule, Problems) {
 	fields := cfg.fieldProblems()
 	chosen, found := cfg.kinds()
 	problems := append(fields, found...)
@@ -34,7 +34,7 @@ func compile(cfg Config, seed uint64, set component.TelemetrySettings) (*Rule, P
 		problems = append(problems, r.definition.sizeProblem()...)
 	}
 	for _, k := range chosen {
-		for _, p := range k.compile(&r.config, r, set) {
+		for _, p := range k.compile(&r.config, r, secret, set) {
 			if !problems.has(p.Key) {
 				problems = append(problems, p)
 			}

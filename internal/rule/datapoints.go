@@ -3,7 +3,6 @@ package rule
 import (
 	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/ottl"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/ottl/contexts/ottldatapoint"
-	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/ottl/ottlfuncs"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
@@ -72,8 +71,8 @@ var dataPoints = func() *kind[pointCursor, *ottldatapoint.TransformContext] {
 		},
 		transform: func(c *pointCursor) *ottldatapoint.TransformContext { return c.ottl },
 		size:      (*pointCursor).size,
-		parser: func(set component.TelemetrySettings, names ottl.Option[*ottldatapoint.TransformContext]) (ottl.Parser[*ottldatapoint.TransformContext], error) {
-			return ottldatapoint.NewParser(ottlfuncs.StandardConverters[*ottldatapoint.TransformContext](), set, names)
+		parser: func(functions map[string]ottl.Factory[*ottldatapoint.TransformContext], set component.TelemetrySettings, names ottl.Option[*ottldatapoint.TransformContext]) (ottl.Parser[*ottldatapoint.TransformContext], error) {
+			return ottldatapoint.NewParser(functions, set, names)
 		},
 		keep: func(r *Rule, p *plan[pointCursor]) { r.points = p },
 	}

@@ -14,6 +14,9 @@
 // an OTTL value expression, run for every record. Both give the same text for the same value. As in OTTL, value_int of a data
 // point that holds a double is 0.
 //
+// Besides the converters of OTTL there is Pseudonym(value), which stands for a value without showing it: the first 16 bytes, in
+// hexadecimal, of the HMAC-SHA256 of its text with the fleet's seed. A secret in the text of a rule would travel with it.
+//
 // A record counts, or is counted in Skipped under exactly one reason.
 //
 // # Text

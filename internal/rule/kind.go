@@ -19,7 +19,7 @@ type kind[C, T any] struct {
 	contexts  map[string]fields[C]
 	transform func(*C) T
 	size      func(*C) int // of a record as OTLP protobuf; nil: not known
-	parser    func(component.TelemetrySettings, ottl.Option[T]) (ottl.Parser[T], error)
+	parser    func(map[string]ottl.Factory[T], component.TelemetrySettings, ottl.Option[T]) (ottl.Parser[T], error)
 	keep      func(*Rule, *plan[C])
 }
 
@@ -34,8 +34,8 @@ func (k *kind[C, T]) takes(context string) bool {
 var errExpression = errors.New("an OTTL expression failed (error_mode: propagate)")
 
 // compile makes the plan of cfg and keeps it in r. Each problem begins with its YAML key.
-func (k *kind[C, T]) compile(cfg *Config, r *Rule, set component.TelemetrySettings) (problems Problems) {
-	parser, err := k.parser(set, ottl.WithPathContextNames[T](slices.Sorted(maps.Keys(k.contexts))))
+func (k *kind[C, T]) compile(cfg *Config, r *Rule, secret string, set component.TelemetrySettings) (problems Problems) {
+	parser, err := k.parser(converters[T](secret), set, ottl.WithPathContextNames[T](slices.Sorted(maps.Keys(k.contexts))))
 	if err != nil {
 		return problems.add("key", "%w", err)
 	}

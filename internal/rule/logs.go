@@ -3,7 +3,6 @@ package rule
 import (
 	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/ottl"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/ottl/contexts/ottllog"
-	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/ottl/ottlfuncs"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
@@ -48,8 +47,8 @@ var logRecords = func() *kind[logCursor, *ottllog.TransformContext] {
 		},
 		transform: func(c *logCursor) *ottllog.TransformContext { return c.ottl },
 		size:      func(c *logCursor) int { return logSizer.LogRecordSize(c.record) },
-		parser: func(set component.TelemetrySettings, names ottl.Option[*ottllog.TransformContext]) (ottl.Parser[*ottllog.TransformContext], error) {
-			return ottllog.NewParser(ottlfuncs.StandardConverters[*ottllog.TransformContext](), set, names)
+		parser: func(functions map[string]ottl.Factory[*ottllog.TransformContext], set component.TelemetrySettings, names ottl.Option[*ottllog.TransformContext]) (ottl.Parser[*ottllog.TransformContext], error) {
+			return ottllog.NewParser(functions, set, names)
 		},
 		keep: func(r *Rule, p *plan[logCursor]) { r.logs = p },
 	}

@@ -12,7 +12,7 @@ func compiled(t require.TestingT, change func(*Config)) *Rule {
 	cfg := NewDefaultConfig()
 	cfg.Name = "test"
 	change(&cfg)
-	r, err := New(cfg, 1, componenttest.NewNopTelemetrySettings())
+	r, err := New(cfg, 1, testSecret, componenttest.NewNopTelemetrySettings())
 	require.NoError(t, err)
 	return r
 }

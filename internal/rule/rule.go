@@ -13,9 +13,10 @@ type Rule struct {
 	points *plan[pointCursor]
 }
 
-// New compiles cfg. seed is the fleet's hash seed. Its error is that of Config.Validate.
-func New(cfg Config, seed uint64, set component.TelemetrySettings) (*Rule, error) {
-	r, problems := compile(cfg, seed, set)
+// New compiles cfg. seed is the fleet's hash seed; secret, its text, is what pseudonyms are keyed by and does not travel. The error
+// is that of Config.Validate.
+func New(cfg Config, seed uint64, secret string, set component.TelemetrySettings) (*Rule, error) {
+	r, problems := compile(cfg, seed, secret, set)
 	if len(problems) > 0 {
 		return nil, problems
 	}

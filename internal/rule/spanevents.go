@@ -3,7 +3,6 @@ package rule
 import (
 	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/ottl"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/ottl/contexts/ottlspanevent"
-	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/ottl/ottlfuncs"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -39,8 +38,8 @@ var spanEvents = func() *kind[eventCursor, *ottlspanevent.TransformContext] {
 			"resource": resource,
 		},
 		transform: func(c *eventCursor) *ottlspanevent.TransformContext { return c.ottl },
-		parser: func(set component.TelemetrySettings, names ottl.Option[*ottlspanevent.TransformContext]) (ottl.Parser[*ottlspanevent.TransformContext], error) {
-			return ottlspanevent.NewParser(ottlfuncs.StandardConverters[*ottlspanevent.TransformContext](), set, names)
+		parser: func(functions map[string]ottl.Factory[*ottlspanevent.TransformContext], set component.TelemetrySettings, names ottl.Option[*ottlspanevent.TransformContext]) (ottl.Parser[*ottlspanevent.TransformContext], error) {
+			return ottlspanevent.NewParser(functions, set, names)
 		},
 		keep: func(r *Rule, p *plan[eventCursor]) { r.events = p },
 	}

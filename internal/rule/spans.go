@@ -28,8 +28,7 @@ var spans = func() *kind[spanCursor, *ottlspan.TransformContext] {
 		},
 		transform: func(c *spanCursor) *ottlspan.TransformContext { return c.ottl },
 		size:      func(c *spanCursor) int { return spanSizer.SpanSize(c.span) },
-		parser: func(set component.TelemetrySettings, names ottl.Option[*ottlspan.TransformContext]) (ottl.Parser[*ottlspan.TransformContext], error) {
-			functions := ottlfuncs.StandardConverters[*ottlspan.TransformContext]()
+		parser: func(functions map[string]ottl.Factory[*ottlspan.TransformContext], set component.TelemetrySettings, names ottl.Option[*ottlspan.TransformContext]) (ottl.Parser[*ottlspan.TransformContext], error) {
 			isRoot := ottlfuncs.NewIsRootSpanFactory()
 			functions[isRoot.Name()] = isRoot
 			return ottlspan.NewParser(functions, set, names)

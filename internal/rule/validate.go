@@ -61,9 +61,13 @@ func (p Problems) has(key string) bool {
 	return slices.ContainsFunc(p, func(one Problem) bool { return one.Key == key })
 }
 
-// Validate returns all problems of one rule as Problems, also paths that OTTL does not know.
-func (c *Config) Validate() error {
-	_, problems := compile(*c, 0, component.TelemetrySettings{Logger: zap.NewNop()})
+// Validate returns all problems of one rule as Problems, also paths that OTTL does not know. That there is a secret for Pseudonym is
+// taken for granted.
+func (c *Config) Validate() error { return c.ValidateWith("any") }
+
+// ValidateWith is Validate where the secret, as in New, is known.
+func (c *Config) ValidateWith(secret string) error {
+	_, problems := compile(*c, 0, secret, component.TelemetrySettings{Logger: zap.NewNop()})
 	if len(problems) > 0 {
 		return problems
 	}

@@ -93,7 +93,7 @@ func TestValidateNamesWhatIsWrong(t *testing.T) {
 			}
 			require.NotContains(t, err.Error(), "\n")
 
-			_, newErr := New(cfg, 1, componenttest.NewNopTelemetrySettings())
+			_, newErr := New(cfg, 1, "", componenttest.NewNopTelemetrySettings())
 			require.EqualError(t, newErr, err.Error())
 		})
 	}

@@ -97,7 +97,7 @@ func (c *Config) Validate() error {
 	names := make(map[string]int, len(c.Rules))
 	for i := range c.Rules {
 		r := rule.Config(c.Rules[i])
-		for _, err := range each(r.Validate()) {
+		for _, err := range each(r.ValidateWith(string(c.Seed))) {
 			problem("rules[%d].%w", i, err)
 		}
 		if first, ok := names[r.Name]; ok && r.Name != "" {
