@@ -9,6 +9,9 @@ import (
 	"github.com/otel-topk/collector/testbed/oracle"
 )
 
+// afterglow is how much longer than needed lists are left alone before they are checked: what is counted twice comes late.
+const afterglow = time.Second
+
 // settled waits until every list is of after a moment and holds what was answered, and then says where one lies outside.
 func settled(a *api, l *ledger, queries []query, after time.Time, patience time.Duration) error {
 	deadline := time.Now().Add(patience)
@@ -19,6 +22,7 @@ func settled(a *api, l *ledger, queries []query, after time.Time, patience time.
 		}
 		<-time.After(100 * time.Millisecond)
 	}
+	<-time.After(afterglow)
 	return all(queries, func(q query) error { return exactly(a, l, q) })
 }
 

@@ -73,6 +73,11 @@ func (c *client) next() (*batch, plog.Logs) {
 	if before := at.Add(-time.Minute); c.rng.IntN(4) == 0 && at.Add(grace).Before(c.closes(before)) {
 		at = before
 	}
+	return c.batchOf(at)
+}
+
+// batchOf makes a batch of a time.
+func (c *client) batchOf(at time.Time) (*batch, plog.Logs) {
 	c.made++
 	b := &batch{at: at, slot: c.name + "-" + strconv.Itoa(c.made%c.slots)}
 	ld := c.gen.Logs(c.records, at, func(r generator.Record) { b.records = append(b.records, r) })
@@ -97,12 +102,9 @@ const grace = 3 * time.Second
 // deliver sends until it is answered, or until its minute is about to close, or once more after stop.
 func (c *client) deliver(b *batch, ld plog.Logs, stop <-chan struct{}) {
 	for last := false; !last; {
-		var sent atomic.Int32
-		ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), wire{}, &sent), grace)
-		err := c.sender.Logs(ctx, ld)
-		cancel()
+		sent, err := c.call(ld)
 		inTime := time.Now().Before(c.closes(b.at))
-		c.ledger.attempted(b, int(sent.Load()), err == nil, inTime)
+		c.ledger.attempted(b, sent, err == nil, inTime)
 		if err == nil || !inTime {
 			return
 		}
@@ -112,6 +114,15 @@ func (c *client) deliver(b *batch, ld plog.Logs, stop <-chan struct{}) {
 		default:
 		}
 	}
+}
+
+// call once, and say how often the request went out.
+func (c *client) call(ld plog.Logs) (sent int, err error) {
+	var n atomic.Int32
+	ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), wire{}, &n), grace)
+	defer cancel()
+	err = c.sender.Logs(ctx, ld)
+	return int(n.Load()), err
 }
 
 // wire counts how often a call went out: one that found no connection did not, one that gRPC repeats by itself did twice.

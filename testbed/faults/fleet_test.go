@@ -75,6 +75,7 @@ service:
 // member is a collector of a fleet and the folder it stores in.
 type member struct {
 	*collector.Collector
+	name   string
 	folder string
 	api    *api // that the member serves; nil: an agent
 	kills  int
@@ -106,7 +107,7 @@ func startFleet(t *testing.T, s settings) *fleet {
 	ports, stored := collector.NewPorts(), folder("gateway")
 	f.gateway = &member{
 		Collector: collector.Start(t, fmt.Sprintf(gatewayConfig, stored, s.clock), ports),
-		folder:    stored, api: newAPI(ports.Address(t, "api")),
+		name:      "gateway", folder: stored, api: newAPI(ports.Address(t, "api")),
 	}
 	f.gateway.api.rises()
 	for i := range s.agents {
@@ -114,7 +115,7 @@ func startFleet(t *testing.T, s settings) *fleet {
 		ports, stored := collector.NewPorts(), folder(name)
 		ports.Share(t, "states", f.gateway.Ports, "states")
 		config := fmt.Sprintf(agentConfig, stored, name, s.clock, s.lateness, s.rules)
-		f.agents = append(f.agents, &member{Collector: collector.Start(t, config, ports), folder: stored})
+		f.agents = append(f.agents, &member{Collector: collector.Start(t, config, ports), name: name, folder: stored})
 	}
 	return f
 }

@@ -3,6 +3,7 @@ package faults
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -86,6 +87,9 @@ func (l *ledger) String() string {
 	return fmt.Sprintf("%d batches answered, %d sent without an answer, %d answered late", l.batches, l.repeats, l.late)
 }
 
+// newest time of what was answered.
+func (l *ledger) newest() time.Time { return l.answered[ruleNames[0]].Newest() }
+
 // window is what must and what may be counted of a list.
 func (l *ledger) window(list *oracle.List) (answered, sent *oracle.Counts) {
 	l.mu.Lock()
@@ -136,6 +140,7 @@ func between(key string, estimate, lower uint64, answered, sent *oracle.Counts) 
 // few keeps the first problems.
 func few(problems []error) error {
 	const most = 8
+	problems = slices.DeleteFunc(problems, func(err error) bool { return err == nil })
 	if len(problems) > most {
 		problems = append(problems[:most], fmt.Errorf("and %d more", len(problems)-most))
 	}

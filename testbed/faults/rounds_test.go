@@ -35,11 +35,16 @@ var kinds = []kind{
 	}},
 }
 
-func TestKilledProcessesLoseNothingThatWasAnswered(t *testing.T) {
-	first := *seed
-	if first == 0 {
-		first = rand.Uint64() >> 32
+// chosenSeed is the one that was asked for, or a new one.
+func chosenSeed() uint64 {
+	if *seed != 0 {
+		return *seed
 	}
+	return rand.Uint64() >> 32
+}
+
+func TestKilledProcessesLoseNothingThatWasAnswered(t *testing.T) {
+	first := chosenSeed()
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel() // most of the time is waiting

@@ -88,7 +88,7 @@ type watch struct {
 	ended   sync.WaitGroup
 
 	mu       sync.Mutex
-	lossy    bool // what was stored is damaged: totals may go back once
+	lossy    bool // what was stored is damaged: totals may go back
 	seen     map[query]*oracle.List
 	problems []error
 	reads    int
@@ -126,7 +126,7 @@ func (w *watch) look(q query) {
 		return // not published yet
 	}
 	if err == nil {
-		err = w.follows(before, list, status)
+		err = w.follows(q, before, list, status)
 	}
 	if err != nil {
 		w.problems = append(w.problems, fmt.Errorf("%v at %s: %w", q, time.Now().Format("15:04:05.000"), err))
@@ -136,7 +136,7 @@ func (w *watch) look(q query) {
 }
 
 // follows says why a list cannot come after the one before.
-func (w *watch) follows(before, list *oracle.List, status int) error {
+func (w *watch) follows(q query, before, list *oracle.List, status int) error {
 	switch {
 	case status != http.StatusOK:
 		return fmt.Errorf("status %d while the gateway is up", status)
@@ -148,10 +148,25 @@ func (w *watch) follows(before, list *oracle.List, status int) error {
 		return fmt.Errorf("as_of went back from %v to %v", before.AsOf, list.AsOf)
 	case list.WindowStart.Before(*before.WindowStart):
 		return fmt.Errorf("window_start went back from %v to %v", before.WindowStart, list.WindowStart)
+	case !w.lossy && list.WindowStart.After(later(*before.WindowStart, q.start(*list.AsOf))):
+		return fmt.Errorf("window_start went from %v to %v as of %v: what was before is lost", before.WindowStart, list.WindowStart, list.AsOf)
 	case !w.lossy && list.WindowStart.Equal(*before.WindowStart) && list.Total < before.Total:
 		return fmt.Errorf("total went back from %d to %d while the window starts at %v", before.Total, list.Total, list.WindowStart)
 	}
 	return nil
+}
+
+// start of the window as of a time, where all its minutes are kept.
+func (q query) start(asOf time.Time) time.Time {
+	length, _ := time.ParseDuration(q.window)
+	return asOf.Truncate(time.Minute).Add(time.Minute - length)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // allowLoss from now on, after something stored was damaged.
