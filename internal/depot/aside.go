@@ -13,10 +13,9 @@ const (
 
 // SetAside the value under key, which was written whole and which its reader cannot make sense of: it counts as damaged.
 func (d *Depot) SetAside(key string, value []byte) {
-	sealed := seal(key, value)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.moveAside(key, sealed)
+	d.moveAside(key, seal(key, value))
 }
 
 // setAside what was read from storage, unless key has been written since.
@@ -24,14 +23,16 @@ func (d *Depot) setAside(key string, sealed []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.buffer[key] == nil {
-		d.moveAside(key, slices.Clone(sealed))
+		d.moveAside(key, sealed)
 	}
 }
 
 func (d *Depot) moveAside(key string, sealed []byte) {
 	d.damaged++
 	if aside := asidePrefix + key; d.hasRoomAside(aside, len(sealed)) {
-		d.put(aside, sealed)
+		if survive(func() error { d.put(aside, slices.Clone(sealed)); return nil }) != nil {
+			delete(d.aside, aside) // it cannot be read whole
+		}
 	}
 	d.drop(key)
 }

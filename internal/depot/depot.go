@@ -96,49 +96,6 @@ func (d *Depot) Forget(key string) {
 	}
 }
 
-// Get the value under key, nil if there is none. It is not to be changed. The error is ErrDamaged for a value that is not as it
-// was written, which is set aside, and what the client says otherwise.
-func (d *Depot) Get(ctx context.Context, key string) ([]byte, error) {
-	if value, ok := d.known(key); ok {
-		return value, nil
-	}
-	select {
-	case d.lead <- struct{}{}:
-		defer func() { <-d.lead }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if value, ok := d.known(key); ok { // since then
-		return value, nil
-	}
-	var sealed []byte
-	err := d.use(func() (err error) {
-		sealed, err = d.client.Get(ctx, key)
-		return err
-	})
-	if err != nil || sealed == nil {
-		return nil, err
-	}
-	value, err := open(key, sealed)
-	if err != nil {
-		d.setAside(key, sealed)
-	}
-	return value, err
-}
-
-// known is the value under key if that can be told without the client.
-func (d *Depot) known(key string) (value []byte, ok bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if w := d.buffer[key]; w != nil {
-		return w.value(), true
-	}
-	if w := d.flight[key]; w != nil {
-		return w.value(), true
-	}
-	return nil, d.lacks(key)
-}
-
 // Close commits and closes the client, also if ctx has ended or the commit fails.
 func (d *Depot) Close(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)

@@ -1,0 +1,90 @@
+package depot
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"go.opentelemetry.io/collector/extension/xextension/storage"
+)
+
+var errFull = errors.New("the disk is full")
+
+// client is one whose writes fail on demand. It counts, and stops in each Batch until it is let go.
+type client struct {
+	storage.Client
+	full    atomic.Bool
+	batches atomic.Int64  // that write
+	asked   atomic.Int64  // keys that were read
+	hold    chan struct{} // nil: it does not stop; else each Batch takes one
+}
+
+func (c *client) Batch(ctx context.Context, ops ...*storage.Operation) error {
+	if ops[0].Type == storage.Get {
+		c.asked.Add(int64(len(ops)))
+		err := c.Client.Batch(ctx, ops...)
+		if c.hold != nil {
+			<-c.hold
+		}
+		return err
+	}
+	if c.hold != nil {
+		<-c.hold
+	}
+	c.batches.Add(1)
+	if c.full.Load() {
+		return errFull
+	}
+	return c.Client.Batch(ctx, ops...)
+}
+
+func (c *client) Walk(ctx context.Context, fn storage.WalkFunc) error {
+	return c.Client.(storage.Walker).Walk(ctx, fn)
+}
+
+// failing puts a client before that of d.
+func failing(d *Depot) *client {
+	c := &client{Client: d.client}
+	d.client = c
+	return c
+}
+
+// memory is a client for tests in a synctest bubble.
+type memory map[string][]byte
+
+func (m memory) Get(_ context.Context, key string) ([]byte, error) { return m[key], nil }
+
+func (m memory) Set(_ context.Context, key string, value []byte) error {
+	m[key] = value
+	return nil
+}
+
+func (m memory) Delete(_ context.Context, key string) error {
+	delete(m, key)
+	return nil
+}
+
+func (m memory) Close(context.Context) error { return nil }
+
+func (m memory) Batch(ctx context.Context, ops ...*storage.Operation) error {
+	for _, op := range ops {
+		switch op.Type {
+		case storage.Get:
+			op.Value, _ = m.Get(ctx, op.Key)
+		case storage.Set:
+			_ = m.Set(ctx, op.Key, op.Value)
+		default:
+			_ = m.Delete(ctx, op.Key)
+		}
+	}
+	return nil
+}
+
+func (m memory) Walk(_ context.Context, fn storage.WalkFunc) error {
+	for key, value := range m {
+		if _, err := fn(key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
