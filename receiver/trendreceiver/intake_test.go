@@ -173,7 +173,7 @@ func refused(t *testing.T, o observed, byReason map[string]int64) {
 	for reason, n := range byReason {
 		want = append(want, metricdata.DataPoint[int64]{Attributes: attribute.NewSet(attribute.String("reason", reason)), Value: n})
 	}
-	metadatatest.AssertEqualReceiverTrendRefused(t, o.telemetry, want, metricdatatest.IgnoreTimestamp())
+	metadatatest.AssertEqualReceiverTrendRefused(t, o.telemetry, want, metricdatatest.IgnoreTimestamp(), metricdatatest.IgnoreExemplars())
 }
 
 // limits are those that were reached.

@@ -92,7 +92,7 @@ type observed struct {
 	telemetry *componenttest.Telemetry
 }
 
-func observe(t *testing.T) observed {
+func observe(t testing.TB) observed {
 	core, logs := observer.New(zap.InfoLevel)
 	set := receivertest.NewNopSettings(metadata.Type)
 	tel := componenttest.NewTelemetry()

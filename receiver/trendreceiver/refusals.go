@@ -98,6 +98,8 @@ func reasonOf(err error) string {
 	switch {
 	case errors.As(err, &refused):
 		return string(refused.Reason)
+	case errors.Is(err, errRequest):
+		return "request"
 	case errors.Is(err, board.ErrOverloaded):
 		return reasonOverloaded
 	case errors.Is(err, board.ErrRules):

@@ -30,6 +30,7 @@ type trend struct {
 	hosts     []component.Host
 	now       func() time.Time // what the board goes by
 
+	gate   *gate
 	otlp   receiver.Logs
 	stop   chan struct{}      // closed: no publication begins any more
 	cancel context.CancelFunc // of the publication that goes on
@@ -47,7 +48,7 @@ func newTrend(cfg *Config, set receiver.Settings) (*trend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &trend{cfg: cfg, set: set, telemetry: tel, now: time.Now, first: make(chan struct{}, 1)}, nil
+	return &trend{cfg: cfg, set: set, telemetry: tel, gate: &gate{telemetry: tel}, now: time.Now, first: make(chan struct{}, 1)}, nil
 }
 
 // Start goes on where the storage ends, and begins to publish and to listen; or does nothing of it.
@@ -59,7 +60,7 @@ func (t *trend) Start(ctx context.Context, host component.Host) error {
 	if err != nil {
 		return errors.Join(err, t.storage.close(ctx))
 	}
-	if err := otlp.Start(ctx, host); err != nil {
+	if err := otlp.Start(ctx, gatedHost{host, t.gate}); err != nil {
 		return errors.Join(err, otlp.Shutdown(ctx), t.storage.close(ctx))
 	}
 	t.otlp = otlp
@@ -141,7 +142,7 @@ func (t *trend) boardConfig(s *storage) board.Config {
 func (t *trend) listener(ctx context.Context) (receiver.Logs, error) {
 	factory := otlpreceiver.NewFactory()
 	cfg := factory.CreateDefaultConfig().(*otlpreceiver.Config)
-	cfg.Protocols = t.cfg.Protocols
+	cfg.Protocols = t.gate.protocols(t.cfg.Protocols)
 	next, err := consumer.NewLogs(t.consume)
 	if err != nil {
 		return nil, err
