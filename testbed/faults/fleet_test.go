@@ -14,64 +14,6 @@ import (
 	"github.com/otel-topk/collector/testbed/oracle"
 )
 
-const agentConfig = `
-extensions:
-  file_storage:
-    directory: %s
-receivers:
-  otlp:
-    protocols:
-      grpc:
-        endpoint: <otlp>
-        max_recv_msg_size_mib: 64
-processors:
-  topk:
-    storage: file_storage
-    shard: %s
-    clock: %s
-    lateness: %v
-    emit_interval: 100ms
-    gateways:
-      - endpoint: <states>
-    rules:
-%s
-exporters:
-  nop:
-service:
-  extensions: [file_storage]
-  pipelines:
-    logs:
-      receivers: [otlp]
-      processors: [topk]
-      exporters: [nop]
-`
-
-const gatewayConfig = `
-extensions:
-  file_storage:
-    directory: %s
-receivers:
-  trend:
-    storage: file_storage
-    protocols:
-      grpc:
-        endpoint: <states>
-    clock: %s
-    publish_interval: 200ms
-    windows: [1m, 5m, 1h]
-    point_queries: all
-exporters:
-  topk:
-    storage: file_storage
-    endpoint: <api>
-service:
-  extensions: [file_storage]
-  pipelines:
-    logs:
-      receivers: [trend]
-      exporters: [topk]
-`
-
 // member is a collector of a fleet and the folder it stores in.
 type member struct {
 	*collector.Collector
@@ -83,6 +25,7 @@ type member struct {
 
 // fleet is agents and their gateway.
 type fleet struct {
+	settings
 	gateway *member
 	agents  []*member
 }
@@ -91,34 +34,63 @@ type fleet struct {
 type settings struct {
 	clock    string
 	lateness time.Duration
-	rules    string
 	agents   int
+	folder   string // that holds what members store; "": one of the test
 }
 
 func startFleet(t *testing.T, s settings) *fleet {
 	t.Helper()
-	dir := t.TempDir()
-	folder := func(name string) string {
-		f := filepath.Join(dir, name)
-		require.NoError(t, os.Mkdir(f, 0o700))
-		return f
+	if s.folder == "" {
+		s.folder = t.TempDir()
 	}
-	f := &fleet{}
-	ports, stored := collector.NewPorts(), folder("gateway")
+	f := &fleet{settings: s}
+	ports, stored := collector.NewPorts(), f.store(t, "gateway")
+	config := fmt.Sprintf(gatewayConfig, stored, s.clock)
 	f.gateway = &member{
-		Collector: collector.Start(t, fmt.Sprintf(gatewayConfig, stored, s.clock), ports),
+		Collector: collector.Start(t, config, ports, componentStatus),
 		name:      "gateway", folder: stored, api: newAPI(ports.Address(t, "api")),
 	}
 	f.gateway.api.rises()
-	for i := range s.agents {
-		name := fmt.Sprintf("agent-%d", i+1)
-		ports, stored := collector.NewPorts(), folder(name)
-		ports.Share(t, "states", f.gateway.Ports, "states")
-		config := fmt.Sprintf(agentConfig, stored, name, s.clock, s.lateness, s.rules)
-		f.agents = append(f.agents, &member{Collector: collector.Start(t, config, ports), name: name, folder: stored})
+	for range s.agents {
+		f.addAgent(t, ports, "states")
 	}
 	return f
 }
+
+// addAgent starts an agent that sends to the address of that name.
+func (f *fleet) addAgent(t *testing.T, to *collector.Ports, states string) {
+	t.Helper()
+	name := fmt.Sprintf("agent-%d", len(f.agents)+1)
+	ports, stored := collector.NewPorts(), f.store(t, name)
+	ports.Share(t, "states", to, states)
+	config := fmt.Sprintf(agentConfig, stored, name, f.clock, f.lateness, rules)
+	f.agents = append(f.agents, &member{Collector: collector.Start(t, config, ports, componentStatus), name: name, folder: stored})
+}
+
+// store is the folder of a member.
+func (f *fleet) store(t *testing.T, name string) string {
+	t.Helper()
+	folder := filepath.Join(f.folder, name)
+	require.NoError(t, os.MkdirAll(folder, 0o700))
+	return folder
+}
+
+// clients of all agents, so many each.
+func (f *fleet) clients(t *testing.T, seed uint64, each int, w workload, l *ledger) []*client {
+	t.Helper()
+	w.lateness = f.lateness
+	var list []*client
+	for _, agent := range f.agents {
+		for i := range each {
+			name := fmt.Sprintf("%s-%d", agent.name, i)
+			list = append(list, newClient(t, agent.Ports.Address(t, "otlp"), name, seed+uint64(len(list)), w, l))
+		}
+	}
+	return list
+}
+
+// members are the gateway and all agents.
+func (f *fleet) members() []*member { return append([]*member{f.gateway}, f.agents...) }
 
 // kill -9.
 func (m *member) kill() {
@@ -132,17 +104,32 @@ func (m *member) kill() {
 // restart from what is stored; one time of four the member is killed once more while it starts.
 func (m *member) restart(t *testing.T, rng *rand.Rand) {
 	t.Helper()
-	m.Collector = m.Again(t)
 	if rng.IntN(4) == 0 {
+		m.Collector = m.Again(t)
 		pause(rng, 0, 300*time.Millisecond)
 		m.Kill()
 		m.kills++
-		m.Collector = m.Again(t)
 	}
+	m.start(t)
+}
+
+// start again what has ended.
+func (m *member) start(t *testing.T) {
+	t.Helper()
+	m.Collector = m.Again(t)
 	m.AwaitReady(t)
 	if m.api != nil {
 		m.api.rises()
 	}
+}
+
+// end as an init system ends it.
+func (m *member) end(t *testing.T) {
+	t.Helper()
+	if m.api != nil {
+		m.api.falls()
+	}
+	m.Stop(t)
 }
 
 // pause for a random time.

@@ -11,21 +11,6 @@ import (
 	"github.com/otel-topk/collector/testbed/oracle"
 )
 
-// rules of the rounds: plain and never past its residents, grouped and past them, weighted.
-const rules = `
-      - name: slots
-        key: log.attributes["slot"]
-      - name: tenants
-        key: log.attributes["tenant.id"]
-        group_by: resource.attributes["cloud.region"]
-        accuracy: {residents: 128}
-      - name: bytes
-        key: log.attributes["client.address"]
-        weight: log.attributes["http.response.body.size"]
-`
-
-var ruleNames = []string{"slots", "tenants", "bytes"}
-
 // batch is one request, and what it says.
 type batch struct {
 	at      time.Time // of all its records
@@ -37,9 +22,10 @@ type batch struct {
 type ledger struct {
 	mu             sync.Mutex
 	answered, sent tallies
-	batches        int // answered
-	repeats        int // sent and not answered
-	late           int // answered when their minute may have been closed
+	others         []*ledger // of records that may be counted, and need not
+	batches        int       // answered
+	repeats        int       // sent and not answered
+	late           int       // answered when their minute may have been closed
 }
 
 // tallies by rule.
@@ -90,12 +76,21 @@ func (l *ledger) String() string {
 // newest time of what was answered.
 func (l *ledger) newest() time.Time { return l.answered[ruleNames[0]].Newest() }
 
+// mayHold says that lists may also hold what is in another ledger.
+func (l *ledger) mayHold(o *ledger) { l.others = append(l.others, o) }
+
 // window is what must and what may be counted of a list.
 func (l *ledger) window(list *oracle.List) (answered, sent *oracle.Counts) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	group := oracle.Group{Scope: list.Scope, Name: list.Group}
-	return l.answered[list.Rule].Window(*list.WindowStart, *list.AsOf, group), l.sent[list.Rule].Window(*list.WindowStart, *list.AsOf, group)
+	of := func(t tallies) *oracle.Counts {
+		return t[list.Rule].Window(*list.WindowStart, *list.AsOf, oracle.Group{Scope: list.Scope, Name: list.Group})
+	}
+	answered, sent = of(l.answered), of(l.sent)
+	for _, o := range l.others {
+		sent.Merge(of(o.sent))
+	}
+	return answered, sent
 }
 
 // covers says where a list lies outside of what was answered and what was sent.

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -28,12 +27,9 @@ func TestAGatewayThatWasDownForAnHourHasEveryWindowRight(t *testing.T) {
 	t.Parallel()
 	first := chosenSeed()
 	what := fmt.Sprintf("seed %d", first)
-	f := startFleet(t, settings{clock: "event", lateness: time.Minute, rules: rules, agents: 2})
+	f := startFleet(t, settings{clock: "event", lateness: time.Minute, agents: 2})
 	l := newLedger()
-	var clients []*client
-	for i, agent := range f.agents {
-		clients = append(clients, newClient(t, agent.Ports.Address(t, "otlp"), agent.name, first+uint64(i), workload{records: 50, slots: 50}, l))
-	}
+	clients := f.clients(t, first, 1, workload{records: 50, slots: 50}, l)
 	w := startWatch(f.gateway.api, queries())
 	t.Cleanup(w.end)
 	start := time.Now().Add(-5 * time.Hour).Truncate(time.Hour)
@@ -46,7 +42,7 @@ func TestAGatewayThatWasDownForAnHourHasEveryWindowRight(t *testing.T) {
 		telemetry := agent.Telemetry(t)
 		require.Greater(t, collector.Value(t, telemetry, "otelcol_processor_topk_finals_pending"), 60.0, "finals wait for the gateway")
 	}
-	f.gateway.restart(t, rand.New(rand.NewPCG(first, 4)))
+	f.gateway.start(t)
 	require.NoError(t, settled(f.gateway.api, l, queries(), l.newest(), 60*time.Second), what)
 	replay(t, clients, start.Add(90*time.Minute), 10, 6)
 	require.NoError(t, settled(f.gateway.api, l, queries(), l.newest(), 20*time.Second), what)

@@ -71,13 +71,8 @@ func newSeries(t *testing.T, k kind, seed uint64) *series {
 	t.Helper()
 	lateness := untilMinute(20 * time.Second)
 	s := &series{kind: k, seed: seed, ledger: newLedger()}
-	s.fleet = startFleet(t, settings{clock: "wall", lateness: lateness, rules: rules, agents: 2})
-	for i, agent := range s.fleet.agents {
-		for j := range 2 {
-			w := workload{records: 100, pause: 40 * time.Millisecond, lateness: lateness, slots: 100}
-			s.clients = append(s.clients, newClient(t, agent.Ports.Address(t, "otlp"), fmt.Sprintf("%d%d", i, j), seed+uint64(2*i+j), w, s.ledger))
-		}
-	}
+	s.fleet = startFleet(t, settings{clock: "wall", lateness: lateness, agents: 2})
+	s.clients = s.fleet.clients(t, seed, 2, workload{records: 100, pause: 40 * time.Millisecond, slots: 100}, s.ledger)
 	s.watch = startWatch(s.fleet.gateway.api, queries())
 	t.Cleanup(s.watch.end)
 	return s

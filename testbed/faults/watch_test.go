@@ -88,7 +88,7 @@ type watch struct {
 	ended   sync.WaitGroup
 
 	mu       sync.Mutex
-	lossy    bool // what was stored is damaged: totals may go back
+	lossy    bool // what was stored is damaged or out of reach: lists may go back
 	seen     map[query]*oracle.List
 	problems []error
 	reads    int
@@ -140,6 +140,8 @@ func (w *watch) follows(q query, before, list *oracle.List, status int) error {
 	switch {
 	case status != http.StatusOK:
 		return fmt.Errorf("status %d while the gateway is up", status)
+	case w.lossy:
+		return nil
 	case list.AsOf == nil:
 		return errors.New("no as_of after there was one")
 	case before == nil:
@@ -148,9 +150,9 @@ func (w *watch) follows(q query, before, list *oracle.List, status int) error {
 		return fmt.Errorf("as_of went back from %v to %v", before.AsOf, list.AsOf)
 	case list.WindowStart.Before(*before.WindowStart):
 		return fmt.Errorf("window_start went back from %v to %v", before.WindowStart, list.WindowStart)
-	case !w.lossy && list.WindowStart.After(later(*before.WindowStart, q.start(*list.AsOf))):
+	case list.WindowStart.After(later(*before.WindowStart, q.start(*list.AsOf))):
 		return fmt.Errorf("window_start went from %v to %v as of %v: what was before is lost", before.WindowStart, list.WindowStart, list.AsOf)
-	case !w.lossy && list.WindowStart.Equal(*before.WindowStart) && list.Total < before.Total:
+	case list.WindowStart.Equal(*before.WindowStart) && list.Total < before.Total:
 		return fmt.Errorf("total went back from %d to %d while the window starts at %v", before.Total, list.Total, list.WindowStart)
 	}
 	return nil
@@ -169,7 +171,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// allowLoss from now on, after something stored was damaged.
+// allowLoss from now on: of a list that was seen only an answer is asked.
 func (w *watch) allowLoss() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

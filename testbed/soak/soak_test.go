@@ -1,0 +1,187 @@
+// Package soak runs a fleet through a day of event time, with 300 groups and keys that change, and measures whether anything grows.
+package soak
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/otel-topk/collector/testbed/collector"
+	"github.com/otel-topk/collector/testbed/generator"
+	"github.com/otel-topk/collector/testbed/oracle"
+)
+
+var (
+	hours   = flag.Int("hours", 3, "of event time")
+	results = flag.String("results", "", "`folder` to write a report to; empty: none")
+)
+
+const (
+	groups  = 300
+	perStep = 1000 // records of a minute of event time
+	samples = 24
+)
+
+// stream is the records of the soak: of keys of which the heavy ones stay and the rest changes each hour.
+type stream struct {
+	gen   *generator.Generator
+	tally oracle.Tally
+}
+
+func newStream(t *testing.T) *stream {
+	t.Helper()
+	gen, err := generator.New(generator.Config{Seed: 1, Keys: 5000, Exponent: 1.01, Regions: groups})
+	require.NoError(t, err)
+	return &stream{gen: gen}
+}
+
+// minute of records.
+func (s *stream) minute(at time.Time) plog.Logs {
+	ld := s.gen.Logs(perStep, at, nil)
+	hour := at.Format("-15h")
+	for _, rl := range ld.ResourceLogs().All() {
+		region, _ := rl.Resource().Attributes().Get("cloud.region")
+		for i, lr := range rl.ScopeLogs().At(0).LogRecords().All() {
+			tenant, _ := lr.Attributes().Get("tenant.id")
+			if i%4 > 0 {
+				tenant.SetStr(tenant.Str() + hour)
+			}
+			s.tally.Add(at.UnixNano(), oracle.Named(region.Str()), tenant.Str(), 1)
+		}
+	}
+	return ld
+}
+
+func TestADayLeavesMemoryAndFilesFlat(t *testing.T) {
+	gatewayPorts, agentPorts := collector.NewPorts(), collector.NewPorts()
+	agentPorts.Share(t, "states", gatewayPorts, "states")
+	gateway := startMember(t, "gateway", gatewayConfig, gatewayPorts)
+	agent := startMember(t, "agent", agentConfig, agentPorts)
+	to := collector.NewSender(t, agentPorts.Address(t, "otlp"))
+
+	s := newStream(t)
+	start := time.Now().Add(-time.Duration(*hours+1) * time.Hour).Truncate(time.Hour)
+	minutes := *hours * 60
+	var page strings.Builder
+	began := time.Now()
+	for i := range minutes {
+		at := start.Add(time.Duration(i) * time.Minute)
+		require.NoError(t, to.Logs(t.Context(), s.minute(at)))
+		if (i+1)%max(minutes/samples, 1) == 0 {
+			gateway.Collector.AwaitTotal(t, s.tally.Window(at.Add(-4*time.Minute), at, oracle.Global).Total, "rule", "tenants", "window", "5m")
+			fmt.Fprintf(&page, "| %s | %s | %v | %v |\n", at.Sub(start)+time.Minute, time.Since(began).Round(time.Second), agent.sample(t), gateway.sample(t))
+		}
+	}
+	for _, group := range []oracle.Group{oracle.Global, oracle.Named("us-east-1")} {
+		s.check(t, gateway, group)
+	}
+	text := fmt.Sprintf(report, *hours, groups, minutes*perStep, page.String())
+	t.Log(text)
+	if *results != "" {
+		require.NoError(t, os.WriteFile(filepath.Join(*results, "soak.md"), []byte(text), 0o644))
+	}
+	for _, m := range []*member{agent, gateway} {
+		m.flat(t)
+	}
+}
+
+// check the list of the last hour.
+func (s *stream) check(t *testing.T, gateway *member, group oracle.Group) {
+	t.Helper()
+	query := []string{"rule", "tenants", "window", "1h"}
+	if group != oracle.Global {
+		query = append(query, "group", group.Name)
+	}
+	end := s.tally.Newest()
+	exact := s.tally.Window(end.Add(-59*time.Minute), end, group)
+	var list *oracle.List
+	collector.Await(t, func() bool {
+		list = gateway.Find(t, query...)
+		return list != nil && list.AsOf.Equal(end) && list.Total == exact.Total
+	}, func() string { return fmt.Sprintf("no list of %v as of %v with a total of %d: %+v", group, end, exact.Total, list) })
+	require.NoError(t, list.Law(exact, 10))
+}
+
+const report = `# A day of event time
+
+Measured by ` + "`make soak`" + `: an agent and a gateway, both with storage, through %d hours of event time of one rule with %d groups,
+%d records, of which three of four have keys that change each hour.
+
+| event time | wall time | agent: resident, heap, goroutines, files | gateway: resident, heap, goroutines, files |
+|---|---|---|---|
+%s`
+
+// sample of a process.
+type sample struct {
+	resident, heap, files float64 // bytes
+	goroutines            float64
+}
+
+func (s sample) String() string {
+	return fmt.Sprintf("%.0f MB, %.0f MB, %.0f, %.1f MB", s.resident/1e6, s.heap/1e6, s.goroutines, s.files/1e6)
+}
+
+// member is a collector that is measured.
+type member struct {
+	*collector.Collector
+	name    string
+	folder  string
+	samples []sample
+}
+
+func startMember(t *testing.T, name, config string, ports *collector.Ports) *member {
+	t.Helper()
+	folder := t.TempDir()
+	return &member{Collector: collector.Start(t, fmt.Sprintf(config, folder), ports), name: name, folder: folder}
+}
+
+// sample measures now, after a collection of garbage.
+func (m *member) sample(t *testing.T) sample {
+	t.Helper()
+	pprof := m.Ports.Address(t, "pprof")
+	_, heap := collector.Get(t, pprof, "/debug/pprof/heap?gc=1&debug=1")
+	_, goroutines := collector.Get(t, pprof, "/debug/pprof/goroutine?debug=1")
+	s := sample{
+		resident:   collector.Value(t, m.Telemetry(t), "otelcol_process_memory_rss"),
+		heap:       collector.Value(t, heap, "# HeapAlloc = "),
+		goroutines: collector.Value(t, goroutines, "goroutine profile: total "),
+	}
+	files, err := os.ReadDir(m.folder)
+	require.NoError(t, err)
+	for _, file := range files {
+		info, err := file.Info()
+		require.NoError(t, err)
+		s.files += float64(info.Size())
+	}
+	m.samples = append(m.samples, s)
+	return s
+}
+
+// flat fails where the last third of the samples lies above the second one by more than chance.
+func (m *member) flat(t *testing.T) {
+	t.Helper()
+	third := len(m.samples) / 3
+	second, last := m.samples[third:2*third], m.samples[2*third:]
+	most := func(of []sample, what func(sample) float64) (most float64) {
+		for _, s := range of {
+			most = max(most, what(s))
+		}
+		return most
+	}
+	for name, what := range map[string]func(sample) float64{
+		"resident memory": func(s sample) float64 { return s.resident },
+		"live heap":       func(s sample) float64 { return s.heap },
+		"goroutines":      func(s sample) float64 { return s.goroutines },
+		"files":           func(s sample) float64 { return s.files },
+	} {
+		assert.LessOrEqual(t, most(last, what), 1.2*most(second, what), "%s of the %s", name, m.name)
+	}
+}
