@@ -89,6 +89,7 @@ const (
 	leastSize = 1 << 20 // bytes, of a limit of memory
 
 	maxRequestMiB = wire.MaxBodyBytes>>20 + 1 // one that holds the largest state
+	maxStreams    = 16                        // of a connection: a hundred shards behind one proxy are answered as fast as with more
 )
 
 var (
@@ -117,12 +118,20 @@ func createDefaultConfig() component.Config {
 	}
 }
 
-// defaultProtocols are those of the otlp receiver on ports of their own, each off until it is asked for.
+// defaultProtocols are those of the otlp receiver on ports of their own, each off until it is asked for, with limits on what a
+// connection may hold and for how long.
 func defaultProtocols() otlpreceiver.Protocols {
 	p := otlpreceiver.NewFactory().CreateDefaultConfig().(*otlpreceiver.Config).Protocols
 	grpc, http := *p.GRPC.GetOrInsertDefault(), *p.HTTP.GetOrInsertDefault()
-	grpc.NetAddr.Endpoint, grpc.MaxRecvMsgSizeMiB = "localhost:7071", maxRequestMiB
+	grpc.NetAddr.Endpoint, grpc.MaxRecvMsgSizeMiB, grpc.MaxConcurrentStreams = "localhost:7071", maxRequestMiB, maxStreams
+	life := grpc.Keepalive.GetOrInsertDefault()
+	server := life.ServerParameters.GetOrInsertDefault()
+	server.MaxConnectionIdle, server.Time, server.Timeout = 10*time.Minute, time.Minute, 20*time.Second
+	pings := life.EnforcementPolicy.GetOrInsertDefault()
+	pings.MinTime, pings.PermitWithoutStream = 10*time.Second, true
 	http.ServerConfig.NetAddr.Endpoint = "localhost:7072"
+	http.ServerConfig.MaxRequestBodySize = maxRequestMiB << 20
+	http.ServerConfig.ReadTimeout = time.Minute
 	p.GRPC, p.HTTP = configoptional.Default(grpc), configoptional.Default(http)
 	return p
 }

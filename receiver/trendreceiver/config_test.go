@@ -25,6 +25,29 @@ func TestNothingNeedsToBeSet(t *testing.T) {
 	assert.Equal(t, []time.Duration{5 * time.Minute, time.Hour, 24 * time.Hour}, cfg.Windows)
 }
 
+func TestAConnectionIsLimitedUnlessSetOtherwise(t *testing.T) {
+	for name, protocols := range map[string]any{
+		"nothing written":  nil,
+		"an endpoint only": map[string]any{"grpc": map[string]any{"endpoint": "localhost:1"}, "http": map[string]any{"endpoint": "localhost:2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			written := map[string]any{}
+			if protocols != nil {
+				written["protocols"] = protocols
+			}
+			grpc, http := load(t, written).Protocols.GRPC.Get(), load(t, written).Protocols.HTTP.Get().ServerConfig
+			assert.EqualValues(t, 16, grpc.MaxConcurrentStreams)
+			assert.Equal(t, 17, grpc.MaxRecvMsgSizeMiB)
+			assert.Equal(t, 10*time.Second, grpc.Keepalive.Get().EnforcementPolicy.Get().MinTime)
+			assert.Equal(t, 10*time.Minute, grpc.Keepalive.Get().ServerParameters.Get().MaxConnectionIdle)
+			assert.EqualValues(t, 17<<20, http.MaxRequestBodySize)
+			assert.Equal(t, time.Minute, http.ReadTimeout)
+		})
+	}
+	set := load(t, map[string]any{"protocols": map[string]any{"grpc": map[string]any{"max_concurrent_streams": 2}}})
+	assert.EqualValues(t, 2, set.Protocols.GRPC.Get().MaxConcurrentStreams)
+}
+
 func TestEveryKeyIsRead(t *testing.T) {
 	conf, err := confmaptest.LoadConf(filepath.Join("testdata", "config.yaml"))
 	require.NoError(t, err)
