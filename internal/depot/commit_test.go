@@ -215,7 +215,7 @@ func TestKeysThatComeAndGoWhileNothingCanBeStoredLeaveNothing(t *testing.T) {
 	d.Delete("stays")
 	assert.Len(t, d.buffer, 1)
 	require.ErrorIs(t, d.Close(ctx), errFull)
-	_, err := c.Client.Get(ctx, "stays")
+	_, err := c.Get(ctx, "stays")
 	assert.ErrorContains(t, err, "not open", "Close closes the client all the same")
 }
 

@@ -240,6 +240,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add("key", seal("key", []byte("value")))
 	f.Add("key", seal("key", nil))
 	f.Add("key", []byte{})
+	f.Add("key", []byte{sealVersion, 2, 3})
 	f.Add("other", seal("key", []byte("value")))
 	f.Add("", append(seal("", []byte("value")), 0))
 	f.Fuzz(func(t *testing.T, key string, sealed []byte) {
