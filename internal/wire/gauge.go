@@ -15,6 +15,10 @@ const (
 	GaugePartial    = "topk_partial"
 	GaugeAsOf       = "topk_as_of_seconds" // whole seconds
 	GaugeShards     = "topk_shards"        // by state
+	GaugeLate       = "topk_late_records"
+	GaugeFuture     = "topk_future_records"
+	GaugeDropped    = "topk_dropped_states"
+	GaugeOverflowed = "topk_overflowed_shards"
 )
 
 // GaugeHelp says what each gauge is.
@@ -31,4 +35,8 @@ var GaugeHelp = map[string]string{
 	GaugePartial:    "1 if the list lacks records, else 0.",
 	GaugeAsOf:       "Unix time up to which the list is counted.",
 	GaugeShards:     "Shards that take part in the list.",
+	GaugeLate:       "Records that arrived within the window too late to be counted.",
+	GaugeFuture:     "Records that arrived within the window and were not counted because they are too far ahead.",
+	GaugeDropped:    "Final states that shards gave up within the window.",
+	GaugeOverflowed: "Shards that count a part of their groups in scope overflow.",
 }
