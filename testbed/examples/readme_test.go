@@ -37,6 +37,7 @@ func snippets(t *testing.T, page, language string) []string {
 func TestSnippetsOfYAMLFitIntoTheQuickstart(t *testing.T) {
 	for _, page := range []string{
 		"README.md", "processor/topkprocessor/README.md", "receiver/trendreceiver/README.md", "exporter/topkexporter/README.md",
+		"extension/storagecheckextension/README.md",
 	} {
 		for _, snippet := range snippets(t, page, "yaml") {
 			file := filepath.Join(t.TempDir(), "snippet.yaml")
