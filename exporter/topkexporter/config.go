@@ -9,12 +9,22 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/config/confignet"
+
+	"github.com/otel-topk/collector/internal/window"
 )
 
 const (
 	defaultEndpoint = "localhost:7070"
 	defaultMaxLists = 10_000
 	mostLists       = 1_000_000
+	defaultKeep     = 90 * 24 * time.Hour
+	longestKeep     = 365 * 24 * time.Hour
+	leastHistory    = 1 << 20 // bytes
+
+	// Without a storage, history is short and small.
+	keepInMemory    = 24 * time.Hour
+	historyStored   = 4 << 30   // default of max_history_size, bytes
+	historyInMemory = 128 << 20 // the same without a storage
 )
 
 // Config of the topk exporter.
@@ -27,6 +37,18 @@ type Config struct {
 	// MaxLists is how many lists (one for each rule, window and group) are kept, 1 to 1,000,000; default 10,000. A new
 	// list beyond it takes the place of one that was not published for five minutes; where there is none, it is refused.
 	MaxLists int `mapstructure:"max_lists"`
+
+	// Storage is the storage extension in which the newest lists and the history outlast the process. Default none: both are
+	// lost with it, and history goes back 24h at most.
+	Storage *component.ID `mapstructure:"storage"`
+
+	// Keep is how long the hours of history are kept, counted by the newest of their rule, in whole hours from 1h to 8760h;
+	// without a storage 24h at most, whatever is written here. Default 2160h, 90 days; 0 is refused.
+	Keep time.Duration `mapstructure:"keep"`
+
+	// MaxHistorySize bounds what history takes, in bytes as they are stored, 1048576 or more; beyond it the oldest hours go.
+	// Default 0: 4294967296 (4 GiB) with a storage, 134217728 (128 MiB) without.
+	MaxHistorySize int64 `mapstructure:"max_history_size"`
 }
 
 func createDefaultConfig() component.Config {
@@ -35,7 +57,7 @@ func createDefaultConfig() component.Config {
 	server.ReadTimeout = 10 * time.Second
 	server.ReadHeaderTimeout = 10 * time.Second
 	server.MaxRequestBodySize = 64 << 10
-	return &Config{ServerConfig: server, MaxLists: defaultMaxLists}
+	return &Config{ServerConfig: server, MaxLists: defaultMaxLists, Keep: defaultKeep}
 }
 
 // Validate returns all problems, each by its YAML key.
@@ -73,5 +95,34 @@ func (c *Config) Validate() error {
 	if c.MaxLists < 1 || c.MaxLists > mostLists {
 		refuse("max_lists: %d is out of range; allowed: 1 to %d", c.MaxLists, mostLists)
 	}
+	if c.Keep < time.Hour || c.Keep > longestKeep || c.Keep%time.Hour != 0 {
+		refuse("keep: %s is not allowed; allowed: whole hours from 1h to %s", c.Keep, window.Name(longestKeep))
+	}
+	if c.MaxHistorySize != 0 && c.MaxHistorySize < leastHistory {
+		refuse("max_history_size: %d is not allowed; allowed: 0, which is the default, or %d bytes or more", c.MaxHistorySize, leastHistory)
+	}
 	return errors.Join(problems...)
+}
+
+// longestSpan is the longest span of the past that may be asked for.
+func (c *Config) longestSpan() time.Duration {
+	if c.Storage == nil {
+		return min(c.Keep, keepInMemory)
+	}
+	return c.Keep
+}
+
+// historyBounds are how long hours are kept and how many bytes they may take; durable says whether there is a storage.
+func (c *Config) historyBounds(durable bool) (keep time.Duration, size int64) {
+	keep, size = c.Keep, c.MaxHistorySize
+	switch {
+	case durable && size == 0:
+		size = historyStored
+	case !durable && (size == 0 || c.Storage != nil && size > historyInMemory):
+		size = historyInMemory
+	}
+	if !durable {
+		keep = min(keep, keepInMemory)
+	}
+	return keep, size
 }

@@ -2,6 +2,7 @@ package topkexporter
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/url"
@@ -36,7 +37,7 @@ func keyOfPath(escaped string) (key string, ok bool) {
 }
 
 // countOfPath answers /v1/keys/{key}/count.
-func (c *catalog) countOfPath(escapedKey, rawQuery string) (*answer, error) {
+func (h *handler) countOfPath(ctx context.Context, c *catalog, escapedKey, rawQuery string) (*answer, error) {
 	key, err := url.PathUnescape(escapedKey)
 	if err != nil {
 		return nil, badRequest("key: %v", err)
@@ -45,11 +46,11 @@ func (c *catalog) countOfPath(escapedKey, rawQuery string) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.count(key, q)
+	return h.count(ctx, c, key, q)
 }
 
 // countOfQuery answers /v1/count.
-func (c *catalog) countOfQuery(rawQuery string) (*answer, error) {
+func (h *handler) countOfQuery(ctx context.Context, c *catalog, rawQuery string) (*answer, error) {
 	q, err := parameters(rawQuery, countParameters)
 	if err != nil {
 		return nil, err
@@ -57,11 +58,11 @@ func (c *catalog) countOfQuery(rawQuery string) (*answer, error) {
 	if !q.Has("key") {
 		return nil, badRequest("key: missing; give key=, which may be empty")
 	}
-	return c.count(q.Get("key"), q)
+	return h.count(ctx, c, q.Get("key"), q)
 }
 
-func (c *catalog) count(text string, q url.Values) (*answer, error) {
-	s, err := c.choose(q)
+func (h *handler) count(ctx context.Context, c *catalog, text string, q url.Values) (*answer, error) {
+	s, err := h.choose(ctx, c, q)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,9 @@ import (
 // mostHeaderBytes is the longest request head that is read: room for a key of 64 KiB, escaped.
 const mostHeaderBytes = 256 << 10
 
+// tendEvery is how often history is looked through, and a storage that fails is tried again.
+const tendEvery = time.Minute
+
 // topkExporter takes publications and serves them.
 type topkExporter struct {
 	config    *Config
@@ -31,11 +34,12 @@ type topkExporter struct {
 	telemetry *telemetry
 	server    *http.Server
 	serving   sync.WaitGroup
+	tending   chan struct{} // closed to end it; nil: nothing is opened
 }
 
 func newExporter(config *Config, settings exporter.Settings) (*topkExporter, error) {
-	s := newStore(config.MaxLists)
-	h := newHandler(s)
+	s := newStore(config)
+	h := newHandler(s, config.longestSpan())
 	t, err := newTelemetry(settings.TelemetrySettings, s, &h.requests)
 	if err != nil {
 		return nil, err
@@ -44,6 +48,63 @@ func newExporter(config *Config, settings exporter.Settings) (*topkExporter, err
 }
 
 func (e *topkExporter) start(ctx context.Context, host component.Host) error {
+	if err := e.open(ctx, host); err != nil {
+		return err
+	}
+	if err := e.serve(ctx, host); err != nil {
+		return errors.Join(err, e.close(ctx))
+	}
+	return nil
+}
+
+// open the storage and restore what it holds.
+func (e *topkExporter) open(ctx context.Context, host component.Host) error {
+	s, err := openStorage(ctx, e.config, e.settings, host, e.telemetry)
+	if err != nil {
+		return err
+	}
+	e.store.use(s, e.config)
+	if s.durable {
+		if err := e.store.restore(ctx, time.Now()); err != nil {
+			s.giveUp(errors.Join(err, s.close(ctx)))
+			e.store.use(s, e.config)
+		}
+	}
+	if err := e.telemetry.observe(e.config, e.store); err != nil {
+		return errors.Join(err, s.close(ctx))
+	}
+	tending := make(chan struct{})
+	e.tending = tending
+	e.serving.Go(func() { e.tend(tending) })
+	return nil
+}
+
+// tend what is kept until the end.
+func (e *topkExporter) tend(end <-chan struct{}) {
+	ticker := time.NewTicker(tendEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-end:
+			return
+		case now := <-ticker.C:
+			e.store.tend(context.Background(), now)
+		}
+	}
+}
+
+// close what open opened.
+func (e *topkExporter) close(ctx context.Context) error {
+	if e.tending == nil {
+		return nil
+	}
+	close(e.tending)
+	e.tending = nil
+	e.serving.Wait()
+	return e.store.storage.close(ctx)
+}
+
+func (e *topkExporter) serve(ctx context.Context, host component.Host) error {
 	server, err := e.config.ServerConfig.ToServer(ctx, host.GetExtensions(), e.settings.TelemetrySettings, e.handler,
 		confighttp.WithErrorHandler(e.handler.refuse))
 	if err != nil {
@@ -64,38 +125,37 @@ func (e *topkExporter) start(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// shutdown lets requests end until ctx does, then cuts them off.
+// shutdown lets requests end until ctx does, then cuts them off, and writes what is left.
 func (e *topkExporter) shutdown(ctx context.Context) error {
 	e.telemetry.shutdown()
-	if e.server == nil {
-		return nil
+	var err error
+	if e.server != nil {
+		if err = e.server.Shutdown(ctx); err != nil {
+			err = errors.Join(err, e.server.Close())
+		}
 	}
-	err := e.server.Shutdown(ctx)
-	if err != nil {
-		err = errors.Join(err, e.server.Close())
-	}
-	e.serving.Wait()
-	return err
+	return errors.Join(err, e.close(ctx))
 }
 
 // consumeLogs takes the publications of ld. Records that are none are refused for good, the others are taken all the same.
 func (e *topkExporter) consumeLogs(ctx context.Context, ld plog.Logs) error {
 	var (
-		snapshots []*wire.Snapshot
-		summaries []*wire.WindowSummary
-		refused   []error
+		a       arrived
+		refused []error
 	)
 	for publication, err := range wire.Publications(ld) {
 		switch p := publication.(type) {
 		case *wire.Snapshot:
-			snapshots = append(snapshots, p)
+			a.snapshots = append(a.snapshots, p)
 		case *wire.WindowSummary:
-			summaries = append(summaries, p)
+			a.summaries = append(a.summaries, p)
+		case *wire.Rollup:
+			a.rollups = append(a.rollups, p)
 		default:
 			refused = append(refused, err)
 		}
 	}
-	t := e.store.take(snapshots, summaries, time.Now())
+	t := e.store.take(ctx, &a, time.Now())
 	e.telemetry.record(ctx, t, int64(len(refused)))
 	if len(refused) > 0 {
 		return consumererror.NewPermanent(fmt.Errorf("%d of %d log records are no publication: %w",

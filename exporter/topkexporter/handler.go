@@ -1,8 +1,10 @@
 package topkexporter
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -43,14 +45,15 @@ func routeName(route int) string {
 
 // handler answers every request. Paths are matched as they are sent, never cleaned, because a key may hold slashes and dots.
 type handler struct {
-	store    *store
-	requests requestCounts
-	metrics  http.Handler
-	now      func() time.Time
+	store       *store
+	longestSpan time.Duration // of the past
+	requests    requestCounts
+	metrics     http.Handler
+	now         func() time.Time
 }
 
-func newHandler(s *store) *handler {
-	h := &handler{store: s, now: time.Now}
+func newHandler(s *store, longestSpan time.Duration) *handler {
+	h := &handler{store: s, longestSpan: longestSpan, now: time.Now}
 	h.metrics = newMetricsPage(s, &h.requests)
 	return h
 }
@@ -84,10 +87,13 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) int {
 		h.metrics.ServeHTTP(w, r)
 		return route
 	}
-	a, err := h.answer(route, key, r.URL.RawQuery)
+	a, err := h.answer(r.Context(), route, key, r.URL.RawQuery)
 	if err != nil {
 		p := &problem{status: http.StatusInternalServerError, text: err.Error()}
 		errors.As(err, &p)
+		if p.retryAfter > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int(p.retryAfter.Seconds())))
+		}
 		writeProblem(w, r, p.status, p.text)
 		return route
 	}
@@ -95,19 +101,19 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) int {
 	return route
 }
 
-func (h *handler) answer(route int, key, rawQuery string) (*answer, error) {
+func (h *handler) answer(ctx context.Context, route int, key, rawQuery string) (*answer, error) {
 	c := h.store.catalog()
 	switch path := routes[route]; path {
 	case "/v1/trending", "/top":
-		return c.trending(rawQuery)
+		return h.trending(ctx, c, rawQuery)
 	case "/v1/count":
-		return c.countOfQuery(rawQuery)
+		return h.countOfQuery(ctx, c, rawQuery)
 	case keyRoute:
-		return c.countOfPath(key, rawQuery)
+		return h.countOfPath(ctx, c, key, rawQuery)
 	case "/v1/rules":
 		return c.rulesCall(rawQuery)
 	case "/v1/status":
-		return c.status(rawQuery, h.now(), h.store.maxLists)
+		return c.status(rawQuery, h.now(), h.store)
 	default:
 		return files[path], nil
 	}

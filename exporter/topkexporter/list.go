@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/wire"
 	"github.com/otel-topk/collector/topk"
 )
@@ -12,8 +13,9 @@ import (
 // list is a published list with the summary that answers for keys outside it. It is immutable.
 type list struct {
 	*wire.Snapshot
-	summary  *topk.Summary // nil: only the list is known
-	received time.Time     // when it was last published
+	summary  *topk.Summary    // nil: only the list is known
+	keyed    *rule.Definition // of summary, with the seed
+	received time.Time        // when it was last published
 }
 
 func (l *list) id() listID { return listID{l.Window, l.Group} }

@@ -61,6 +61,7 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 	for name, value := range map[string]any{
 		"Trending": trend{}, "Item": item{}, "Coverage": coverage{}, "SilentShard": silentShard{}, "Conflict": conflict{},
 		"Definition": definition{}, "Count": pointCount{}, "Rules": rulesAnswer{}, "Status": statusAnswer{},
+		"History": historyState{},
 	} {
 		checkFields(t, name, schemas[name].Value, reflect.TypeOf(value))
 	}

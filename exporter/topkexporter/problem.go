@@ -5,22 +5,24 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // problem is an answer that is an error: a status and what to say.
 type problem struct {
-	status int
-	text   string
+	status     int
+	text       string
+	retryAfter time.Duration // in whole seconds; 0: it is not said
 }
 
 func (p *problem) Error() string { return p.text }
 
 func badRequest(format string, args ...any) error {
-	return &problem{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+	return &problem{status: http.StatusBadRequest, text: fmt.Sprintf(format, args...)}
 }
 
 func notFound(format string, args ...any) error {
-	return &problem{http.StatusNotFound, fmt.Sprintf(format, args...)}
+	return &problem{status: http.StatusNotFound, text: fmt.Sprintf(format, args...)}
 }
 
 // mostNamed is how many names an error lists.

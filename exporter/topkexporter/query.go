@@ -17,13 +17,10 @@ const defaultK = 10
 
 // Parameters of the calls that name a list.
 var (
-	listParameters  = []string{"group", "region", "rule", "scope", "window"}
-	trendParameters = []string{"group", "k", "region", "rule", "scope", "window"}
-	countParameters = []string{"group", "key", "region", "rule", "scope", "window"}
+	listParameters  = []string{"at", "from", "group", "region", "rule", "scope", "to", "window"}
+	trendParameters = []string{"at", "from", "group", "k", "region", "rule", "scope", "to", "window"}
+	countParameters = []string{"at", "from", "group", "key", "region", "rule", "scope", "to", "window"}
 )
-
-// past are parameters that ask for a past that is not kept.
-var past = []string{"at", "from", "to"}
 
 // parameters parses a query in which each of the allowed names may stand once.
 func parameters(raw string, allowed []string) (url.Values, error) {
@@ -33,8 +30,6 @@ func parameters(raw string, allowed []string) (url.Values, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		switch {
-		case slices.Contains(past, name):
-			return nil, badRequest("at, from and to ask for the past, and only the newest list is kept; leave out %s", name)
 		case len(allowed) == 0:
 			return nil, badRequest("unknown parameter %q; this path takes none", name)
 		case !slices.Contains(allowed, name):
@@ -52,6 +47,10 @@ type selection struct {
 	window string     // "": no window is known
 	group  rule.Group
 	list   *list // nil: none was published
+
+	// Where list is nil and a span of the past was asked for.
+	start   time.Time
+	reasons []string
 }
 
 // choose finds the list that q names: the only rule and the shortest window where q names none.
@@ -83,11 +82,23 @@ func (c *catalog) chooseRule(q url.Values) (*ruleLists, error) {
 		if r := c.rules[q.Get("rule")]; r != nil {
 			return r, nil
 		}
-		return nil, notFound("rule: %q is not known; known: %s; a rule is known once a record of it was counted", q.Get("rule"), named(c.names))
+		return nil, unknownRule(q.Get("rule"), c.names)
 	case len(c.names) > 1:
-		return nil, badRequest("rule: several are counted, name one of: %s", named(c.names))
+		return nil, severalRules(c.names)
 	}
 	return c.rules[c.names[0]], nil
+}
+
+func unknownRule(name string, known []string) error {
+	return notFound("rule: %q is not known; known: %s; a rule is known once a record of it was counted", name, named(known))
+}
+
+func severalRules(known []string) error {
+	return badRequest("rule: several are counted, name one of: %s", named(known))
+}
+
+func notGrouped(name string) error {
+	return notFound("group: rule %q has no group_by, so only its global list exists", name)
 }
 
 // chooseList finds the list of s.rule; asked is zero for the shortest window.
@@ -101,7 +112,7 @@ func (s *selection) chooseList(asked time.Duration) error {
 		return notFound("window: rule %q has no window %s; it has: %s", name, s.window, strings.Join(windowNames(r.windows), ", "))
 	}
 	if s.group.Scope != rule.ScopeGlobal && !r.definition.Grouped() {
-		return notFound("group: rule %q has no group_by, so only its global list exists", name)
+		return notGrouped(name)
 	}
 	if s.group.Scope == rule.ScopeGroup {
 		s.group = r.keyRule().GroupOf(s.group.Name)

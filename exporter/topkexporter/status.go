@@ -1,6 +1,8 @@
 package topkexporter
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/otel-topk/collector/internal/rule"
@@ -14,7 +16,17 @@ type statusAnswer struct {
 	Rules    int           `json:"rules"`
 	Lists    int           `json:"lists"`
 	MaxLists int           `json:"max_lists"`
+	Storage  string        `json:"storage"` // none, up, failing
+	History  historyState  `json:"history"`
 	Windows  []windowState `json:"windows"` // the global lists
+}
+
+// historyState is what is kept of the past.
+type historyState struct {
+	Hours int     `json:"hours"` // of which something is kept
+	From  *string `json:"from"`  // the first of them begins; null: none is kept
+	To    *string `json:"to"`    // the last of them ends
+	Bytes int64   `json:"bytes"` // in storage
 }
 
 type windowState struct {
@@ -29,11 +41,14 @@ type windowState struct {
 }
 
 // status answers /v1/status.
-func (c *catalog) status(rawQuery string, now time.Time, maxLists int) (*answer, error) {
+func (c *catalog) status(rawQuery string, now time.Time, s *store) (*answer, error) {
 	if _, err := parameters(rawQuery, nil); err != nil {
 		return nil, err
 	}
-	a := statusAnswer{Now: utc(now), Rules: len(c.names), Lists: c.lists, MaxLists: maxLists, Windows: []windowState{}}
+	a := statusAnswer{
+		Now: utc(now), Rules: len(c.names), Lists: c.lists, MaxLists: s.maxLists, Storage: s.storage.state(), History: s.history.state(),
+		Windows: []windowState{},
+	}
 	var newest time.Time
 	for _, name := range c.names {
 		r := c.rules[name]
@@ -61,4 +76,24 @@ func newWindowState(l *list) windowState {
 		Records:        l.Records,
 		Coverage:       newCoverage(&l.Coverage),
 	}
+}
+
+func (h *history) state() historyState {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	hours := map[window.Minute]struct{}{}
+	for _, past := range h.rules {
+		for _, e := range past.eras {
+			for _, at := range e.hours {
+				hours[at.start] = struct{}{}
+			}
+		}
+	}
+	s := historyState{Hours: len(hours), Bytes: h.bytes}
+	if len(hours) > 0 {
+		all := slices.Sorted(maps.Keys(hours))
+		s.From = utc(time.Unix(0, all[0].Start()))
+		s.To = utc(time.Unix(0, (all[len(all)-1] + oneHour).Start()))
+	}
+	return s
 }

@@ -1,6 +1,7 @@
 package topkexporter
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,6 +31,18 @@ func decoded(t testing.TB, p published) (*wire.Snapshot, *wire.WindowSummary) {
 		}
 	}
 	return snapshot, summary
+}
+
+// storeOf is a store of so many lists, in memory.
+func storeOf(lists int) *store {
+	config := createDefaultConfig().(*Config)
+	config.MaxLists = lists
+	return newStore(config)
+}
+
+// takeLists takes what came at now.
+func (s *store) takeLists(snapshots []*wire.Snapshot, summaries []*wire.WindowSummary, now time.Time) tally {
+	return s.take(context.Background(), &arrived{snapshots: snapshots, summaries: summaries}, now)
 }
 
 func (s *store) list(name string, id listID) *list {
@@ -77,10 +90,10 @@ func TestAListAndItsSummaryAreReplacedTogether(t *testing.T) {
 		{"the newest of a batch in any order", []batch{lists(newList, oldList)}, newList, nil, tally{taken: 1, stale: 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newStore(10)
+			s := storeOf(10)
 			var got tally
 			for _, b := range tt.batches {
-				got = s.take(b.lists, b.summaries, noon)
+				got = s.takeLists(b.lists, b.summaries, noon)
 			}
 			assert.Equal(t, tt.tally, got)
 			l := s.list("tenants", fiveMinutes)
@@ -106,10 +119,10 @@ func TestAnOlderListIsTakenWhenTheNewerOneIsAbandoned(t *testing.T) {
 	older.AsOf = noon.Add(-time.Hour)
 	newList, _ := decoded(t, newer)
 	oldList, _ := decoded(t, older)
-	s := newStore(10)
-	s.take([]*wire.Snapshot{newList}, nil, noon)
-	assert.Equal(t, tally{stale: 1}, s.take([]*wire.Snapshot{oldList}, nil, noon.Add(abandoned-1)))
-	assert.Equal(t, tally{taken: 1}, s.take([]*wire.Snapshot{oldList}, nil, noon.Add(abandoned)))
+	s := storeOf(10)
+	s.takeLists([]*wire.Snapshot{newList}, nil, noon)
+	assert.Equal(t, tally{stale: 1}, s.takeLists([]*wire.Snapshot{oldList}, nil, noon.Add(abandoned-1)))
+	assert.Equal(t, tally{taken: 1}, s.takeLists([]*wire.Snapshot{oldList}, nil, noon.Add(abandoned)))
 	assert.Same(t, oldList, s.list("tenants", fiveMinutes).Snapshot)
 }
 
@@ -121,16 +134,16 @@ func groupList(t testing.TB, name, group string) *wire.Snapshot {
 }
 
 func TestMaxListsHolds(t *testing.T) {
-	s := newStore(3)
+	s := storeOf(3)
 	first := []*wire.Snapshot{groupList(t, "r", "a"), groupList(t, "r", "b"), groupList(t, "q", "c")}
-	assert.Equal(t, tally{taken: 3}, s.take(first, nil, noon))
+	assert.Equal(t, tally{taken: 3}, s.takeLists(first, nil, noon))
 	t.Run("a new list is refused while all others live", func(t *testing.T) {
-		got := s.take([]*wire.Snapshot{groupList(t, "r", "d"), groupList(t, "r", "a")}, nil, noon.Add(time.Minute))
+		got := s.takeLists([]*wire.Snapshot{groupList(t, "r", "d"), groupList(t, "r", "a")}, nil, noon.Add(time.Minute))
 		assert.Equal(t, tally{taken: 1, overLimit: 1, limited: "r"}, got)
 	})
 	t.Run("it takes the place of the one that is idle longest", func(t *testing.T) {
 		later := noon.Add(abandoned)
-		got := s.take([]*wire.Snapshot{groupList(t, "r", "b"), groupList(t, "r", "d"), groupList(t, "r", "e")}, nil, later)
+		got := s.takeLists([]*wire.Snapshot{groupList(t, "r", "b"), groupList(t, "r", "d"), groupList(t, "r", "e")}, nil, later)
 		assert.Equal(t, tally{taken: 2, removed: 1, overLimit: 1, limited: "r"}, got)
 		assert.Equal(t, []string{"r"}, s.catalog().names, "a rule without lists is gone")
 		assert.Equal(t, []string{"a", "b", "d"}, s.catalog().rules["r"].groups)
@@ -140,13 +153,13 @@ func TestMaxListsHolds(t *testing.T) {
 
 func TestReadersKeepTheCatalogTheyHave(t *testing.T) {
 	d := tenants(t)
-	s := newStore(1000)
+	s := storeOf(1000)
 	l, w := decoded(t, counted(t, d, 5*time.Minute, rule.Group{}, map[string]uint64{"a": 1}))
-	s.take([]*wire.Snapshot{l}, []*wire.WindowSummary{w}, noon)
+	s.takeLists([]*wire.Snapshot{l}, []*wire.WindowSummary{w}, noon)
 	before := s.catalog()
 	for i := range 100 {
 		n, m := decoded(t, counted(t, d, 5*time.Minute, rule.Group{}, map[string]uint64{"a": uint64(i + 2)}))
-		s.take([]*wire.Snapshot{n, groupList(t, "tenants", fmt.Sprint(i))}, []*wire.WindowSummary{m}, noon)
+		s.takeLists([]*wire.Snapshot{n, groupList(t, "tenants", fmt.Sprint(i))}, []*wire.WindowSummary{m}, noon)
 	}
 	assert.Equal(t, 1, before.lists)
 	assert.Len(t, before.rules["tenants"].lists, 1)

@@ -2,6 +2,7 @@ package topkexporter
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"go.opentelemetry.io/collector/component"
@@ -43,12 +44,56 @@ func newTelemetry(set component.TelemetrySettings, s *store, requests *requestCo
 	return &telemetry{builder: builder, logger: set.Logger}, nil
 }
 
+// observe asks for what is kept whenever metrics are read.
+func (t *telemetry) observe(config *Config, s *store) error {
+	gauge := func(register func(metric.Int64Callback) error, value func() int64) error {
+		return register(func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(value())
+			return nil
+		})
+	}
+	err := errors.Join(
+		gauge(t.builder.RegisterExporterTopkHistoryBytesCallback, func() int64 { return s.history.size().bytes }),
+		gauge(t.builder.RegisterExporterTopkHistoryRollupsCallback, func() int64 { return s.history.size().rollups }),
+		gauge(t.builder.RegisterExporterTopkHistoryRemovedCallback, func() int64 { return s.history.size().removed }),
+	)
+	if config.Storage == nil {
+		return err
+	}
+	return errors.Join(err,
+		gauge(t.builder.RegisterExporterTopkStorageUpCallback, func() int64 { return int64(truth(s.storage.state() == "up")) }),
+		gauge(t.builder.RegisterExporterTopkStoredDamagedCallback, func() int64 { return int64(s.storage.depot.Damaged()) }),
+	)
+}
+
+// storageClosed tells that the storage is not used until the next start.
+func (t *telemetry) storageClosed(err error) {
+	t.logger.Error("The storage cannot be used: lists and history are lost with this process", zap.Error(err))
+}
+
+// committed counts a write to the storage that failed.
+func (t *telemetry) committed(ctx context.Context, err error) {
+	if err != nil {
+		t.builder.ExporterTopkStorageFailures.Add(ctx, 1)
+	}
+}
+
+// storing tells that the storage began to fail, or that it works again.
+func (t *telemetry) storing(err error) {
+	if err != nil {
+		t.logger.Error("The storage takes nothing: lists go on from memory", zap.Error(err))
+	} else {
+		t.logger.Info("The storage works again")
+	}
+}
+
 func (t *telemetry) shutdown() { t.builder.Shutdown() }
 
 // record counts what became of a batch, and says once that the limit is reached, and once that it no longer is.
 func (t *telemetry) record(ctx context.Context, batch tally, refused int64) {
 	for outcome, n := range map[string]int64{
-		"taken": batch.taken, "stale": batch.stale, "unpaired": batch.unpaired, "over_limit": batch.overLimit, "refused": refused,
+		"taken": batch.taken, "stale": batch.stale, "unpaired": batch.unpaired, "over_limit": batch.overLimit, "ahead": batch.ahead,
+		"refused": refused,
 	} {
 		if n > 0 {
 			t.builder.ExporterTopkPublications.Add(ctx, n, metric.WithAttributes(attribute.String("outcome", outcome)))

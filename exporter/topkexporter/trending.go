@@ -1,6 +1,7 @@
 package topkexporter
 
 import (
+	"context"
 	"net/url"
 	"time"
 
@@ -40,6 +41,9 @@ func (s *selection) heading() heading {
 	}
 	if s.group.Scope == rule.ScopeGroup {
 		h.Group = &s.group.Name
+	}
+	if s.reasons != nil {
+		h.WindowStart, h.PartialReasons = utc(s.start), s.reasons
 	}
 	if l := s.list; l != nil {
 		h.WindowStart, h.AsOf = utc(l.WindowStart), utc(l.AsOf)
@@ -129,12 +133,12 @@ func newCoverage(c *wire.Coverage) coverage {
 }
 
 // trending answers /v1/trending and /top.
-func (c *catalog) trending(rawQuery string) (*answer, error) {
+func (h *handler) trending(ctx context.Context, c *catalog, rawQuery string) (*answer, error) {
 	q, err := parameters(rawQuery, trendParameters)
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.choose(q)
+	s, err := h.choose(ctx, c, q)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ const oldAfter = 60; // seconds after which a list is called old
 const reasons = {
   silent_shards: 'shards are silent', overflow: 'there were more groups than are counted', drops: 'states were dropped',
   short_window: 'the window is not full yet', late: 'records came too late', future: 'records were ahead of the clock',
-  no_snapshot: 'no list was published yet',
+  no_snapshot: 'no list was published yet', damaged: 'some of what was stored is damaged',
 };
 const scopeNames = {missing: '(records without a group)', overflow: '(groups beyond the limit)'};
 

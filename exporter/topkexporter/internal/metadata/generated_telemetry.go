@@ -25,13 +25,19 @@ func Tracer(settings component.TelemetrySettings) trace.Tracer {
 // TelemetryBuilder provides an interface for components to report telemetry
 // as defined in metadata and user config.
 type TelemetryBuilder struct {
-	meter                    metric.Meter
-	mu                       sync.Mutex
-	registrations            []metric.Registration
-	ExporterTopkHTTPRequests metric.Int64ObservableCounter
-	ExporterTopkLists        metric.Int64ObservableGauge
-	ExporterTopkListsRemoved metric.Int64Counter
-	ExporterTopkPublications metric.Int64Counter
+	meter                       metric.Meter
+	mu                          sync.Mutex
+	registrations               []metric.Registration
+	ExporterTopkHistoryBytes    metric.Int64ObservableGauge
+	ExporterTopkHistoryRemoved  metric.Int64ObservableCounter
+	ExporterTopkHistoryRollups  metric.Int64ObservableGauge
+	ExporterTopkHTTPRequests    metric.Int64ObservableCounter
+	ExporterTopkLists           metric.Int64ObservableGauge
+	ExporterTopkListsRemoved    metric.Int64Counter
+	ExporterTopkPublications    metric.Int64Counter
+	ExporterTopkStorageFailures metric.Int64Counter
+	ExporterTopkStorageUp       metric.Int64ObservableGauge
+	ExporterTopkStoredDamaged   metric.Int64ObservableCounter
 }
 
 // TelemetryBuilderOption applies changes to default builder.
@@ -43,6 +49,51 @@ type telemetryBuilderOptionFunc func(mb *TelemetryBuilder)
 
 func (tbof telemetryBuilderOptionFunc) apply(mb *TelemetryBuilder) {
 	tbof(mb)
+}
+
+// RegisterExporterTopkHistoryBytesCallback sets callback for observable ExporterTopkHistoryBytes metric.
+func (builder *TelemetryBuilder) RegisterExporterTopkHistoryBytesCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterTopkHistoryBytes, obs: o})
+		return nil
+	}, builder.ExporterTopkHistoryBytes)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterTopkHistoryRemovedCallback sets callback for observable ExporterTopkHistoryRemoved metric.
+func (builder *TelemetryBuilder) RegisterExporterTopkHistoryRemovedCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterTopkHistoryRemoved, obs: o})
+		return nil
+	}, builder.ExporterTopkHistoryRemoved)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterTopkHistoryRollupsCallback sets callback for observable ExporterTopkHistoryRollups metric.
+func (builder *TelemetryBuilder) RegisterExporterTopkHistoryRollupsCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterTopkHistoryRollups, obs: o})
+		return nil
+	}, builder.ExporterTopkHistoryRollups)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
 }
 
 // RegisterExporterTopkHTTPRequestsCallback sets callback for observable ExporterTopkHTTPRequests metric.
@@ -66,6 +117,36 @@ func (builder *TelemetryBuilder) RegisterExporterTopkListsCallback(cb metric.Int
 		cb(ctx, &observerInt64{inst: builder.ExporterTopkLists, obs: o})
 		return nil
 	}, builder.ExporterTopkLists)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterTopkStorageUpCallback sets callback for observable ExporterTopkStorageUp metric.
+func (builder *TelemetryBuilder) RegisterExporterTopkStorageUpCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterTopkStorageUp, obs: o})
+		return nil
+	}, builder.ExporterTopkStorageUp)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterTopkStoredDamagedCallback sets callback for observable ExporterTopkStoredDamaged metric.
+func (builder *TelemetryBuilder) RegisterExporterTopkStoredDamagedCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterTopkStoredDamaged, obs: o})
+		return nil
+	}, builder.ExporterTopkStoredDamaged)
 	if err != nil {
 		return err
 	}
@@ -103,6 +184,24 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	}
 	builder.meter = Meter(settings)
 	var err, errs error
+	builder.ExporterTopkHistoryBytes, err = builder.meter.Int64ObservableGauge(
+		"otelcol_exporter_topk_history_bytes",
+		metric.WithDescription("Bytes that the hours of history take in storage, or in memory where there is none. [Development]"),
+		metric.WithUnit("By"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterTopkHistoryRemoved, err = builder.meter.Int64ObservableCounter(
+		"otelcol_exporter_topk_history_removed",
+		metric.WithDescription("Roll-ups given up before keep has passed, the oldest first: because max_history_size is reached, or because a storage that fails cannot take them. [Development]"),
+		metric.WithUnit("{rollup}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterTopkHistoryRollups, err = builder.meter.Int64ObservableGauge(
+		"otelcol_exporter_topk_history_rollups",
+		metric.WithDescription("Roll-ups (hours of a rule and group) that are kept. [Development]"),
+		metric.WithUnit("{rollup}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ExporterTopkHTTPRequests, err = builder.meter.Int64ObservableCounter(
 		"otelcol_exporter_topk_http_requests",
 		metric.WithDescription("HTTP requests answered, by route and status code. [Development]"),
@@ -123,8 +222,26 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ExporterTopkPublications, err = builder.meter.Int64Counter(
 		"otelcol_exporter_topk_publications",
-		metric.WithDescription("Records received, by outcome: taken; stale (older than what is served); unpaired (a window summary without its list); over_limit (a new list beyond max_lists); refused (no publication). [Development]"),
+		metric.WithDescription("Records received, by outcome: taken; stale (older than what is served, or a roll-up that is kept already or would not be any more); unpaired (a window summary without its list); over_limit (a new list beyond max_lists, a roll-up of an hour for which max_history_size has no room); ahead (a roll-up of an hour that has not begun); refused (no publication). [Development]"),
 		metric.WithUnit("{record}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterTopkStorageFailures, err = builder.meter.Int64Counter(
+		"otelcol_exporter_topk_storage_failures",
+		metric.WithDescription("Writes to the storage that failed; what they held is kept in memory and written again. [Development]"),
+		metric.WithUnit("{write}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterTopkStorageUp, err = builder.meter.Int64ObservableGauge(
+		"otelcol_exporter_topk_storage_up",
+		metric.WithDescription("1 while the storage takes what is written, else 0; only where a storage is configured. [Development]"),
+		metric.WithUnit("1"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterTopkStoredDamaged, err = builder.meter.Int64ObservableCounter(
+		"otelcol_exporter_topk_stored_damaged",
+		metric.WithDescription("Stored values that were not as they had been written, and were set aside. [Development]"),
+		metric.WithUnit("{value}"),
 	)
 	errs = errors.Join(errs, err)
 	return &builder, errs
