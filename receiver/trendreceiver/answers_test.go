@@ -25,7 +25,7 @@ import (
 func BenchmarkAnswers(b *testing.B) {
 	const shards, speed = 100, 12
 	g := newGateway(b, func(c *Config) { c.Storage, c.PublishInterval = &storageID, time.Second })
-	g.host = &storedHost{extension: fileStorage(b, b.TempDir())}
+	g.host = &storedHost{extension: newDisk(b)}
 	g.logs(newListPipeline())
 	began := time.Now()
 	g.trend().now = func() time.Time { return began.Add(speed * time.Since(began)) }

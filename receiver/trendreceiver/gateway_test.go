@@ -112,3 +112,10 @@ func (g *gateway) post(ld plog.Logs) answer {
 	require.NoError(g, resp.Body.Close())
 	return answer{resp.StatusCode, resp.Header.Get("Retry-After")}
 }
+
+// metric of the receiver, summed up.
+func (g *gateway) metric(name string) int64 {
+	m, err := g.observed.telemetry.GetMetric("otelcol_receiver_trend_" + name)
+	require.NoError(g, err)
+	return sum(m)
+}

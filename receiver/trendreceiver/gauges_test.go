@@ -26,13 +26,17 @@ func TestAListBecomesGauges(t *testing.T) {
 topk_as_of_seconds 1000
 topk_certified 1
 topk_distinct 2
+topk_dropped_states 6
 topk_estimate rank=1 5
 topk_estimate rank=2 2
+topk_future_records 5
 topk_key_info rank=1 key=a 1
 topk_key_info rank=2 key=b 1
+topk_late_records 4
 topk_lower rank=1 5
 topk_lower rank=2 2
 topk_other 3
+topk_overflowed_shards 7
 topk_partial 1
 topk_shards state=gone 3
 topk_shards state=reporting 1
@@ -80,8 +84,8 @@ func TestASeriesThatEndsIsSentOnceWithoutAValue(t *testing.T) {
 		{"a key leaves", list(t, "b", 7), nil, "topk_estimate rank=2, topk_key_info rank=2 key=a, topk_lower rank=2"},
 		{"the list is empty", list(t), nil, "topk_estimate rank=1, topk_key_info rank=1 key=b, topk_lower rank=1"},
 		{"it fills again", list(t, "c", 1), nil, ""},
-		{"it ends", nil, list(t), "topk_as_of_seconds, topk_certified, topk_distinct, topk_estimate rank=1, topk_key_info rank=1 key=c, " +
-			"topk_lower rank=1, topk_other, topk_partial, topk_shards state=gone, topk_shards state=reporting, " +
+		{"it ends", nil, list(t), "topk_as_of_seconds, topk_certified, topk_distinct, topk_dropped_states, topk_estimate rank=1, " +
+			"topk_future_records, topk_key_info rank=1 key=c, topk_late_records, topk_lower rank=1, topk_other, topk_overflowed_shards, topk_partial, topk_shards state=gone, topk_shards state=reporting, " +
 			"topk_shards state=silent, topk_theta, topk_total_weight, topk_total_weight_upper"},
 		{"it has ended", nil, list(t), ""},
 	} {
@@ -152,10 +156,10 @@ func TestRanksThatSwapStayWithinTheirBudgetOfSeries(t *testing.T) {
 			distinct[name] = true
 			alive++
 		}
-		require.LessOrEqual(t, alive, 3*3+11, "at a time")
+		require.LessOrEqual(t, alive, 3*3+15, "at a time")
 		p.requests = nil
 	}
-	assert.LessOrEqual(t, len(distinct), 3*3+11+2, "in all: each of two keys at two ranks")
+	assert.LessOrEqual(t, len(distinct), 3*3+15+2, "in all: each of two keys at two ranks")
 }
 
 func TestManyGaugesGoInRequestsOfABoundedSize(t *testing.T) {
@@ -168,10 +172,10 @@ func TestManyGaugesGoInRequestsOfABoundedSize(t *testing.T) {
 		lists = append(lists, s)
 	}
 	publish(t, g, lists, nil)
-	assert.Len(t, p.requests, 3)
+	assert.Len(t, p.requests, 4)
 	p.requests = nil
 	publish(t, g, nil, lists)
-	assert.Len(t, p.requests, 3)
+	assert.Len(t, p.requests, 4)
 	assert.Empty(t, g.stand)
 }
 
@@ -183,7 +187,7 @@ func list(t *testing.T, keysAndWeights ...any) *wire.Snapshot {
 		Window:         5 * time.Minute,
 		AsOf:           time.Unix(1000, 0),
 		PartialReasons: []string{"silent_shards"},
-		Coverage:       wire.Coverage{Reporting: 1, Silent: 2, Gone: 3},
+		Coverage:       wire.Coverage{Reporting: 1, Silent: 2, Gone: 3, Late: 4, Future: 5, Dropped: 6, OverflowedShards: 7},
 		Total:          3,
 		TotalUpper:     4,
 		List:           topk.List{K: 3},

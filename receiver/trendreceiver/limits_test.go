@@ -141,17 +141,14 @@ func allocated(f func()) uint64 {
 
 // call sends a request over gRPC as it is written here, and returns the status.
 func (g *gateway) call(encoding string, body []byte) string {
+	transport := plainHTTP2()
+	defer transport.CloseIdleConnections()
 	frame := append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...)
 	if encoding != "" {
 		frame[0] = 1
 	}
-	req, err := http.NewRequest(http.MethodPost,
-		"http://"+g.endpoint("Starting GRPC server")+"/opentelemetry.proto.collector.logs.v1.LogsService/Export", bytes.NewReader(frame))
-	require.NoError(g, err)
-	req.Header = http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}, "Grpc-Encoding": {encoding}}
-	transport := &http.Transport{Protocols: new(http.Protocols)}
-	transport.Protocols.SetUnencryptedHTTP2(true)
-	defer transport.CloseIdleConnections()
+	req := g.rpc(bytes.NewReader(frame))
+	req.Header.Set("Grpc-Encoding", encoding)
 	resp, err := transport.RoundTrip(req)
 	require.NoError(g, err)
 	_, err = io.Copy(io.Discard, resp.Body)
@@ -161,6 +158,20 @@ func (g *gateway) call(encoding string, body []byte) string {
 		return s
 	}
 	return resp.Trailer.Get("Grpc-Status")
+}
+
+func (g *gateway) rpc(body io.Reader) *http.Request {
+	req, err := http.NewRequest(http.MethodPost,
+		"http://"+g.endpoint("Starting GRPC server")+"/opentelemetry.proto.collector.logs.v1.LogsService/Export", body)
+	require.NoError(g, err)
+	req.Header = http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}}
+	return req
+}
+
+func plainHTTP2() *http.Transport {
+	transport := &http.Transport{Protocols: new(http.Protocols)}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	return transport
 }
 
 // postAs sends a body over HTTP as it is written here, and returns the status, 0 if the gateway hung

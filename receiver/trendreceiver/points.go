@@ -28,7 +28,10 @@ func newPoints(now time.Time) *points {
 
 var (
 	// ofList are the gauges that a list has once.
-	ofList = []string{wire.GaugeTotal, wire.GaugeTotalUpper, wire.GaugeOther, wire.GaugeDistinct, wire.GaugeTheta, wire.GaugeCertified, wire.GaugePartial, wire.GaugeAsOf}
+	ofList = []string{
+		wire.GaugeTotal, wire.GaugeTotalUpper, wire.GaugeOther, wire.GaugeDistinct, wire.GaugeTheta, wire.GaugeCertified, wire.GaugePartial, wire.GaugeAsOf,
+		wire.GaugeLate, wire.GaugeFuture, wire.GaugeDropped, wire.GaugeOverflowed,
+	}
 	states = []string{"reporting", "silent", "gone"}
 )
 
@@ -43,6 +46,10 @@ func (p *points) list(id series, s *wire.Snapshot, before []string) []string {
 		wire.GaugeCertified:  number(s.List.Certified),
 		wire.GaugePartial:    number(len(s.PartialReasons) > 0),
 		wire.GaugeAsOf:       uint64(max(0, s.AsOf.Unix())),
+		wire.GaugeLate:       s.Coverage.Late,
+		wire.GaugeFuture:     s.Coverage.Future,
+		wire.GaugeDropped:    s.Coverage.Dropped,
+		wire.GaugeOverflowed: uint64(s.Coverage.OverflowedShards),
 	}
 	for _, name := range ofList {
 		set(p.add(name, id), values[name])
