@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/otel-topk/collector/internal/rule"
@@ -143,6 +144,31 @@ func outside(field string, n, low, high int) *Refusal {
 func decode(b []byte, m proto.Message) error {
 	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(b, m); err != nil {
 		return refuse(ReasonMalformed, "%s: not a protobuf message of version %s", m.ProtoReflect().Descriptor().Name(), Version)
+	}
+	return nil
+}
+
+// Numbers of repeated fields, which atMost counts.
+const (
+	reportRules   protowire.Number = 4
+	rollupReasons protowire.Number = 5
+)
+
+// atMost counts a repeated field of the message in b before room is made for each: in the message it may take two bytes.
+func atMost(b []byte, field string, number protowire.Number, most int) error {
+	n := 0
+	for len(b) > 0 {
+		got, _, size := protowire.ConsumeField(b)
+		if size < 0 {
+			return nil // decode says so
+		}
+		if got == number {
+			n++
+		}
+		b = b[size:]
+	}
+	if n > most {
+		return outside(field, n, 0, most)
 	}
 	return nil
 }

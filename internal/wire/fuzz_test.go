@@ -2,9 +2,11 @@ package wire_test
 
 import (
 	"iter"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/otel-topk/collector/internal/wire"
@@ -26,7 +28,7 @@ func FuzzMessages(f *testing.F) {
 }
 
 func FuzzPublications(f *testing.F) {
-	seed(f, malformedPublications)
+	seed(f, slices.Concat(malformedPublications, malformedRollups))
 	f.Fuzz(func(t *testing.T, request []byte) {
 		survive(t, request, wire.Publications, func(ld plog.Logs, p any) {
 			switch p := p.(type) {
@@ -35,9 +37,50 @@ func FuzzPublications(f *testing.F) {
 			case *wire.WindowSummary:
 				_, err := wire.AppendWindowSummary(ld, p)
 				require.NoError(t, err)
+			case *wire.Rollup:
+				_, err := wire.AppendRollup(ld, p)
+				require.NoError(t, err)
 			}
 		})
 	})
+}
+
+// FuzzBodies reads what is stored, which a disk may have changed.
+func FuzzBodies(f *testing.F) {
+	for _, ld := range goldens(f) {
+		for _, sl := range ld.ResourceLogs().At(0).ScopeLogs().All() {
+			for _, lr := range sl.LogRecords().All() {
+				if lr.Body().Type() == pcommon.ValueTypeBytes {
+					f.Add(lr.Body().Bytes().AsRaw())
+				}
+			}
+		}
+	}
+	definition, err := wire.EncodeDefinition(state(f).Rule)
+	require.NoError(f, err)
+	f.Add(definition)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var bodies wire.Bodies
+		readsTheSame(t, body, bodies.State, wire.EncodeState)
+		readsTheSame(t, body, bodies.Rollup, wire.EncodeRollup)
+		readsTheSame(t, body, bodies.Definition, wire.EncodeDefinition)
+	})
+}
+
+// readsTheSame checks that what is taken of body can be written again and then reads the same, and what is not is a refusal.
+func readsTheSame[M any](t *testing.T, body []byte, read func([]byte) (*M, error), write func(*M) ([]byte, error)) {
+	m, err := read(body)
+	if err != nil {
+		var refusal *wire.Refusal
+		require.ErrorAs(t, err, &refusal)
+		require.Nil(t, m)
+		return
+	}
+	again, err := write(m)
+	require.NoError(t, err)
+	n, err := read(again)
+	require.NoError(t, err)
+	require.Equal(t, m, n)
 }
 
 // seed gives a fuzzer the golden requests and the small ones of the table.

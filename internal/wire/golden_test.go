@@ -33,7 +33,11 @@ func goldens(t testing.TB) map[string]plog.Logs {
 	wire.AppendSnapshot(lists, snapshot(t))
 	_, err = wire.AppendWindowSummary(lists, windowSummary(t))
 	require.NoError(t, err)
-	return map[string]plog.Logs{"messages": states, "publications": lists}
+
+	hours := plog.NewLogs()
+	_, err = wire.AppendRollup(hours, rollup(t))
+	require.NoError(t, err)
+	return map[string]plog.Logs{"messages": states, "publications": lists, "rollups": hours}
 }
 
 func TestTheFormatIsTheGoldenOne(t *testing.T) {

@@ -16,9 +16,12 @@ const (
 	MaxDefinitionBytes = 64 << 10
 	MaxShardBytes      = 256     // of a shard's label; longer ones are cut when they are written
 	MaxGroups          = 1 << 20 // of one rule and minute
-	MaxReasons         = 16      // of a rollup
+	MaxReasons         = 16      // partial reasons of a rollup or a snapshot
+	MaxReasonBytes     = 64      // of one
 	MaxWindow          = 24 * time.Hour
 
 	// MaxMinute is the last one whose end is a time in nanoseconds, in the year 2262.
 	MaxMinute = window.Minute(math.MaxInt64/int64(window.Bucket)) - 1
+	// MaxHour is the same of hours since the Unix epoch.
+	MaxHour = int64(MaxMinute+1)/int64(window.OneHour) - 1
 )

@@ -12,7 +12,7 @@ import (
 	"github.com/otel-topk/collector/internal/wire/wirepb"
 )
 
-// malformedPublications are no snapshot and no window summary.
+// malformedPublications are no snapshot and no window summary; malformedRollups are the others.
 var malformedPublications = []malformed{
 	{"a log of an application", scoped("my.app", "1", func(v pcommon.Value) { v.SetStr("private") }), wire.ReasonForeign, "scope: none of"},
 	{"a state", badState(func(*wirepb.State, *wirepb.Definition) {}), wire.ReasonForeign, "scope: none of"},
@@ -36,6 +36,9 @@ var malformedPublications = []malformed{
 	{"a count of doubles", badSnapshot(func(_, b pcommon.Map) { b.PutDouble("total", 1) }), wire.ReasonInvalid, "body.total: a Double"},
 	{"less than the total", badSnapshot(func(_, b pcommon.Map) { b.PutInt("total_upper", 1) }), wire.ReasonInvalid, "body.total_upper"},
 	{"reasons that are numbers", badSnapshot(func(_, b pcommon.Map) { b.PutEmptySlice("partial_reasons").AppendEmpty().SetInt(1) }), wire.ReasonInvalid, "body.partial_reasons[0]"},
+	{"a reason of no text", badSnapshot(func(_, b pcommon.Map) { b.PutEmptySlice("partial_reasons").AppendEmpty().SetStr("") }), wire.ReasonInvalid, "body.partial_reasons[0]"},
+	{"a long reason", badSnapshot(func(_, b pcommon.Map) { b.PutEmptySlice("partial_reasons").AppendEmpty().SetStr(long(65)) }), wire.ReasonTooLarge, "body.partial_reasons[0]"},
+	{"too many reasons", badSnapshot(func(_, b pcommon.Map) { texts(b, "partial_reasons", 17) }), wire.ReasonInvalid, "body.partial_reasons: 17"},
 	{"items that are text", badSnapshot(func(_, b pcommon.Map) { b.PutEmptySlice("items").AppendEmpty().SetStr("private") }), wire.ReasonInvalid, "body.items[0]: a Str"},
 	{"an item without a key", badItem(0, func(m pcommon.Map) { m.Remove("key") }), wire.ReasonInvalid, "body.items[0].key: missing"},
 	{"a key that is not UTF-8", badItem(0, func(m pcommon.Map) { m.PutStr("key", "private\xff") }), wire.ReasonInvalid, "body.items[0].key: not UTF-8"},
@@ -100,4 +103,11 @@ func badSummary(change func(*wirepb.WindowSummary)) func(testing.TB) plog.Logs {
 func sub(m pcommon.Map, name string) pcommon.Map {
 	v, _ := m.Get(name)
 	return v.Map()
+}
+
+func texts(m pcommon.Map, name string, n int) {
+	list := m.PutEmptySlice(name)
+	for range n {
+		list.AppendEmpty().SetStr("late")
+	}
 }

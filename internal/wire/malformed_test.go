@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"bytes"
 	"math"
 	"strings"
 	"testing"
@@ -42,6 +43,7 @@ var malformedMessages = []malformed{
 	{"a report of a long epoch", badReport(func(m *wirepb.Report) { m.Epoch = make([]byte, 17) }), wire.ReasonInvalid, "epoch: 17 bytes"},
 	{"a report of a long shard", badReport(func(m *wirepb.Report) { m.Shard = long(257) }), wire.ReasonTooLarge, "shard"},
 	{"a report of too many rules", badReport(func(m *wirepb.Report) { m.Rules = make([]*wirepb.RuleReport, 1001) }), wire.ReasonInvalid, "rules: 1001"},
+	{"a report of rules without end", bytesOf(wire.ScopeReport, repeated(4, wire.MaxReportBytes/2)), wire.ReasonInvalid, "rules: 262144"},
 	{"a report of a long rule", badReport(func(m *wirepb.Report) { m.Rules = []*wirepb.RuleReport{{Rule: long(129)}} }), wire.ReasonTooLarge, "rules.rule"},
 
 	{"no epoch", badState(func(m *wirepb.State, _ *wirepb.Definition) { m.Epoch = nil }), wire.ReasonInvalid, "epoch"},
@@ -108,7 +110,16 @@ func scoped(name, version string, body func(pcommon.Value)) func(testing.TB) plo
 }
 
 func bytesOf(name string, body []byte) func(testing.TB) plog.Logs {
-	return scoped(name, wire.Version, func(v pcommon.Value) { v.SetEmptyBytes().FromRaw(body) })
+	return bytesAt(name, wire.Version, body)
+}
+
+func bytesAt(name, version string, body []byte) func(testing.TB) plog.Logs {
+	return scoped(name, version, func(v pcommon.Value) { v.SetEmptyBytes().FromRaw(body) })
+}
+
+// repeated is a body of n empty texts or messages in field, two bytes each.
+func repeated(field byte, n int) []byte {
+	return bytes.Repeat([]byte{field<<3 | 2, 0}, n)
 }
 
 func badReport(change func(*wirepb.Report)) func(testing.TB) plog.Logs {

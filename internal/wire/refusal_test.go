@@ -2,6 +2,8 @@ package wire_test
 
 import (
 	"iter"
+	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -23,7 +25,7 @@ func TestWhatIsNoMessageIsRefusedAndTheNextOneArrives(t *testing.T) {
 func TestWhatIsNoPublicationIsRefusedAndTheNextOneArrives(t *testing.T) {
 	good := plog.NewLogs()
 	wire.AppendSnapshot(good, snapshot(t))
-	for _, m := range malformedPublications {
+	for _, m := range slices.Concat(malformedPublications, malformedRollups) {
 		t.Run(m.name, func(t *testing.T) { refused(t, m, good, wire.Publications) })
 	}
 }
@@ -50,6 +52,31 @@ func refused(t *testing.T, m malformed, good plog.Logs, read func(plog.Logs) ite
 	assert.Nil(t, got[0])
 	assert.NoError(t, errs[1])
 	assert.NotNil(t, got[1])
+}
+
+// M5
+func TestRefusingAllocatesInProportion(t *testing.T) {
+	for _, table := range []struct {
+		rows []malformed
+		read func(plog.Logs) iter.Seq2[any, error]
+	}{
+		{malformedMessages, wire.Messages},
+		{slices.Concat(malformedPublications, malformedRollups), wire.Publications},
+	} {
+		for _, m := range table.rows {
+			ld := m.record(t)
+			size := uint64(requestSize(ld))
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for _, err := range table.read(ld) {
+				require.Error(t, err)
+			}
+			runtime.ReadMemStats(&after)
+			if took := after.TotalAlloc - before.TotalAlloc; took > 4*size+64<<10 {
+				t.Errorf("%s: %d bytes allocated for %d", m.name, took, size)
+			}
+		}
+	}
 }
 
 func TestReadingStopsWhenTheReaderDoes(t *testing.T) {

@@ -54,6 +54,9 @@ func decodeReport(lr plog.LogRecord) (*Report, error) {
 		return nil, err
 	}
 	var m wirepb.Report
+	if err := atMost(b, "rules", reportRules, MaxReportRules); err != nil {
+		return nil, err
+	}
 	if err := decode(b, &m); err != nil {
 		return nil, err
 	}
@@ -63,9 +66,6 @@ func decodeReport(lr plog.LogRecord) (*Report, error) {
 	}
 	if len(m.Shard) > MaxShardBytes {
 		return nil, tooLarge("shard", len(m.Shard), MaxShardBytes)
-	}
-	if len(m.Rules) > MaxReportRules {
-		return nil, outside("rules", len(m.Rules), 0, MaxReportRules)
 	}
 	for _, rr := range m.Rules {
 		if len(rr.Rule) > rule.MaxNameBytes {

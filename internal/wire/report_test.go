@@ -68,7 +68,7 @@ func only[M any](t testing.TB, ld plog.Logs) M {
 	require.Equal(t, 1, ld.LogRecordCount())
 	read := wire.Messages
 	switch name := ld.ResourceLogs().At(0).ScopeLogs().At(0).Scope().Name(); name {
-	case wire.ScopeSnapshot, wire.ScopeSummary:
+	case wire.ScopeSnapshot, wire.ScopeSummary, wire.ScopeRollup:
 		read = wire.Publications
 	}
 	var got M

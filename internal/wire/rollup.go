@@ -2,7 +2,9 @@ package wire
 
 import (
 	"fmt"
+	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
@@ -21,7 +23,7 @@ type Rollup struct {
 	Hour           window.Minute    // its first minute, a multiple of 60
 	Group          rule.Group
 	AsOf           time.Time // when it was made
-	PartialReasons []string  // at most MaxReasons
+	PartialReasons []string  // as of Snapshot
 	Summary        *topk.Summary
 	Encoded        []byte // of Summary: set by Publications, may be set for Append
 }
@@ -94,11 +96,14 @@ func (known definitions) decodeRollup(lr plog.LogRecord) (*Rollup, error) {
 
 func (known definitions) decodeRollupBody(b []byte) (*Rollup, error) {
 	var m wirepb.Rollup
+	if err := atMost(b, "partial_reasons", rollupReasons, MaxReasons); err != nil {
+		return nil, err
+	}
 	if err := decode(b, &m); err != nil {
 		return nil, err
 	}
-	if most := int64(MaxMinute) / int64(window.OneHour); m.Hour < 0 || m.Hour > most {
-		return nil, refuse(ReasonInvalid, "hour: %d, allowed is 0 to %d", m.Hour, most)
+	if m.Hour < 0 || m.Hour > MaxHour {
+		return nil, refuse(ReasonInvalid, "hour: %d, allowed is 0 to %d", m.Hour, MaxHour)
 	}
 	r := &Rollup{
 		Hour: window.Minute(m.Hour) * window.Minute(window.OneHour), AsOf: time.Unix(0, m.AsOf).UTC(),
@@ -114,19 +119,36 @@ func (known definitions) decodeRollupBody(b []byte) (*Rollup, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	r.Summary, err = decodeSummary(m.Summary, r.Rule)
-	return r, err
+	if r.Summary, err = decodeSummary(m.Summary, r.Rule); err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 func (r *Rollup) check() error {
 	if err := checkGroup(r.Group, r.Rule); err != nil {
 		return err
 	}
-	if len(r.PartialReasons) > MaxReasons {
-		return outside("partial_reasons", len(r.PartialReasons), 0, MaxReasons)
+	if err := checkReasons("partial_reasons", r.PartialReasons); err != nil {
+		return err
 	}
-	if r.Hour < 0 || r.Hour > MaxMinute || r.Hour%window.Minute(window.OneHour) != 0 {
-		return refuse(ReasonInvalid, "hour: %d is not the first minute of an hour", r.Hour)
+	if hour := window.Minute(window.OneHour); r.Hour < 0 || int64(r.Hour/hour) > MaxHour || r.Hour%hour != 0 {
+		return refuse(ReasonInvalid, "hour: minute %d, the first one of an hour from 0 to %d is allowed", r.Hour, MaxHour)
+	}
+	return nil
+}
+
+func checkReasons(field string, reasons []string) error {
+	if len(reasons) > MaxReasons {
+		return outside(field, len(reasons), 0, MaxReasons)
+	}
+	for i, text := range reasons {
+		switch field := field + "[" + strconv.Itoa(i) + "]"; {
+		case len(text) > MaxReasonBytes:
+			return tooLarge(field, len(text), MaxReasonBytes)
+		case text == "" || !utf8.ValidString(text):
+			return refuse(ReasonInvalid, "%s: empty or not UTF-8", field)
+		}
 	}
 	return nil
 }

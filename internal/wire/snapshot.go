@@ -15,7 +15,7 @@ type Snapshot struct {
 	WindowStart    time.Time
 	AsOf           time.Time // zero: nothing was counted yet
 	Approximate    bool
-	PartialReasons []string // "silent_shards", "overflow", "drops", "short_window", "late", "future"; none: complete
+	PartialReasons []string // "silent_shards", "late" and so on, at most MaxReasons of MaxReasonBytes; none: complete
 	Total          uint64   // exact weight
 	TotalUpper     uint64
 	Records        uint64

@@ -73,6 +73,9 @@ func (s *Snapshot) check(list topk.List) error {
 	if err := checkWindow(s.Window); err != nil {
 		return err
 	}
+	if err := checkReasons("body.partial_reasons", s.PartialReasons); err != nil {
+		return err
+	}
 	if s.TotalUpper < s.Total {
 		return refuse(ReasonInvalid, "body.total_upper: below body.total")
 	}

@@ -55,6 +55,34 @@ func TestAStateReadsBackAsItWasWritten(t *testing.T) {
 	}
 }
 
+func TestAStateIsStoredAsItTravels(t *testing.T) {
+	want := state(t)
+	ld := plog.NewLogs()
+	_, err := wire.AppendState(ld, want)
+	require.NoError(t, err)
+	body, err := wire.EncodeState(want)
+	require.NoError(t, err)
+	assert.Equal(t, ld.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Body().Bytes().AsRaw(), body)
+
+	var bodies wire.Bodies
+	got, err := bodies.State(body)
+	require.NoError(t, err)
+	assert.Equal(t, only[*wire.State](t, ld), got)
+	again, err := bodies.State(body)
+	require.NoError(t, err)
+	assert.Same(t, got.Rule, again.Rule)
+	encoded, err := wire.EncodeDefinition(want.Rule)
+	require.NoError(t, err)
+	definition, err := bodies.Definition(encoded)
+	require.NoError(t, err)
+	assert.Same(t, got.Rule, definition)
+
+	_, err = bodies.State(make([]byte, wire.MaxBodyBytes+1))
+	assert.ErrorContains(t, err, "body: 16777217 bytes, at most 16777216 are allowed")
+	_, err = bodies.Rollup(make([]byte, wire.MaxBodyBytes+1))
+	assert.ErrorContains(t, err, "body: 16777217 bytes, at most 16777216 are allowed")
+}
+
 func TestAnEncodedSummaryIsSentAsItIs(t *testing.T) {
 	s := state(t)
 	encoded, err := s.Summary.AppendBinary(nil)
