@@ -18,13 +18,14 @@ func (b *Board) Accept(s *wire.State, now int64) error {
 	if err != nil {
 		return err
 	}
+	defer b.keepEpoch(e)
 	c, err := b.counted(s.Rule, now)
 	if err != nil {
 		return err
 	}
 	p := b.reported(e, s.Rule.Name, now)
-	if p != nil {
-		p.fingerprint = c.fingerprint
+	if p != nil && p.fingerprint != c.fingerprint {
+		p.fingerprint, e.changed = c.fingerprint, true
 	}
 	if b.cfg.Event {
 		first := b.first(c, window.MinuteOf(c.newest))
@@ -36,7 +37,7 @@ func (b *Board) Accept(s *wire.State, now int64) error {
 			return fmt.Errorf("%w: minute %d, of this shard and rule %q minutes from %d on are taken", ErrTooLate, s.Minute, s.Rule.Name, first)
 		}
 	}
-	return b.store(c, e, s, now)
+	return b.store(c, e, p, s, now)
 }
 
 // timely says whether s is of a minute that is taken at now.
@@ -52,38 +53,34 @@ func (b *Board) timely(s *wire.State, now int64) error {
 	return nil
 }
 
-func (b *Board) store(c *counted, e *epoch, s *wire.State, now int64) error {
+func (b *Board) store(c *counted, e *epoch, p *reported, s *wire.State, now int64) error {
 	m := c.minutes[s.Minute]
 	var at *set
+	var st *state
 	if m != nil {
-		folded := false
-		if at, folded = m.sets[s.Epoch]; folded && at == nil {
-			return b.repeated(m, s, now)
+		if at = m.sets[s.Epoch]; at != nil {
+			st = at.states[s.Group]
+		} else if _, folded := m.folded[s.Epoch]; folded || m.unknown {
+			return b.repeated(c, m, s, now)
 		}
 	}
-	var st *state
-	if at != nil {
-		st = at.states[s.Group]
-	}
-	if st != nil && !st.newer(s) {
-		m.expires = b.expiry(s.Minute, now)
+	if st != nil && !st.newer(s) || at != nil && at.complete() && !s.Final {
+		b.await(c, m, s.Minute, now)
 		b.stats.Stale++
 		return nil
 	}
-	encoded := s.Encoded
-	if encoded == nil {
+	next := state{set: at, of: s.Group, sequence: s.Sequence, weight: weightOf(s), final: s.Final, encoded: s.Encoded}
+	if next.encoded == nil {
 		var err error
-		if encoded, err = s.Summary.AppendBinary(nil); err != nil {
+		if next.encoded, err = s.Summary.AppendBinary(nil); err != nil {
 			return fmt.Errorf("board: rule %q: %w", s.Rule.Name, err)
 		}
 	}
-	size := len(encoded)
-	if st == nil {
-		size += stateBytes
-	} else {
-		size -= len(st.encoded)
+	if err := b.admit(e, m, at, st, &next); err != nil {
+		return err
 	}
-	if err := b.admit(e, size, s.Final); err != nil {
+	body, err := b.body(s, next.encoded)
+	if err != nil {
 		return err
 	}
 
@@ -94,42 +91,101 @@ func (b *Board) store(c *counted, e *epoch, s *wire.State, now int64) error {
 	if at == nil {
 		at = &set{epoch: e, states: map[rule.Group]*state{}}
 		m.sets[s.Epoch] = at
+		b.identities++
 	}
 	if st == nil {
-		st = &state{set: at, group: b.place(c, s.Group)}
-		m.add(st, s.Group)
+		st = &state{set: at, of: s.Group, group: b.place(c, s.Group)}
+		m.add(st)
+		c.groups[st.group].live++
 		b.stats.LiveStates++
+		b.resize(e, st.bytes())
 	}
-	b.resize(e, size)
-	if s.Final && !st.final {
-		at.finals++
-	}
+	b.resize(e, len(next.encoded)-len(st.encoded))
+	b.weigh(m, at, at.weight-st.weight+next.weight)
 	if s.Final {
-		at.groups = s.Groups
+		b.final(m, at, st, s)
 	}
-	st.sequence, st.final, st.encoded = s.Sequence, s.Final, append(st.encoded[:0], encoded...)
+	st.sequence, st.weight, st.encoded = next.sequence, next.weight, append(st.encoded[:0], next.encoded...)
 	m.changed(st)
-	m.expires = b.expiry(s.Minute, now)
+	b.await(c, m, s.Minute, now)
 	c.touch(st.group, s.Minute)
 	c.newest = max(c.newest, s.Newest, s.Minute.Start())
-	if st.group == overflow {
-		c.overflowed[e.id] = max(c.overflowed[e.id], s.Minute)
+	if st.group == overflow && p != nil && s.Minute > p.overflowed {
+		p.overflowed, e.changed = s.Minute, true
+	}
+	if body != nil {
+		b.cfg.Shelf.Set(stateKey(c.id, s.Minute, s.Epoch, s.Group), stateValue(body, st.group == overflow && s.Group != overflow))
+	}
+	if at.complete() {
+		b.supersede(c, m, s.Minute, at)
 	}
 	b.stats.Accepted++
 	return nil
 }
 
+// final notes that a state is final now.
+func (b *Board) final(m *minute, at *set, st *state, s *wire.State) {
+	was := at.complete()
+	if !st.final {
+		st.final = true
+		at.finals++
+	}
+	at.groups = s.Groups
+	switch is := at.complete(); {
+	case is && !was:
+		m.complete++
+	case was && !is:
+		m.complete--
+	}
+}
+
+// supersede lets go of a complete set what never became final.
+func (b *Board) supersede(c *counted, m *minute, minute window.Minute, at *set) {
+	for _, g := range sorted(at.states) {
+		st := at.states[g]
+		if st.final {
+			continue
+		}
+		m.drop(st)
+		b.let(c, minute, st)
+		b.weigh(m, at, at.weight-st.weight)
+		c.touch(st.group, minute)
+		b.stats.Superseded++
+	}
+}
+
+// let go a state that was live.
+func (b *Board) let(c *counted, m window.Minute, st *state) {
+	b.resize(st.set.epoch, -st.bytes())
+	c.groups[st.group].live--
+	b.stats.LiveStates--
+	b.remove(stateKey(c.id, m, st.set.epoch.id, st.of))
+}
+
 // repeated is what becomes of a state whose set was folded: before retain it can only be a repeat.
-func (b *Board) repeated(m *minute, s *wire.State, now int64) error {
-	if now >= m.expires {
+func (b *Board) repeated(c *counted, m *minute, s *wire.State, now int64) error {
+	switch {
+	case now >= m.expires:
 		b.stats.TooLate++
 		return fmt.Errorf("%w: minute %d of rule %q was closed %v after its last state", ErrTooLate, s.Minute, s.Rule.Name, b.cfg.Retain)
+	case m.unknown:
+		b.stats.TooLate++
+		return fmt.Errorf("%w: minute %d of rule %q is closed, as whose states it holds could not be read", ErrTooLate, s.Minute, s.Rule.Name)
 	}
+	b.await(c, m, s.Minute, now)
 	b.stats.Stale++
 	return nil
 }
 
-// expiry is when a minute takes no more states.
+// await more states of a minute until its expiry.
+func (b *Board) await(c *counted, m *minute, at window.Minute, now int64) {
+	m.expires = b.expiry(at, now)
+	if b.cfg.Event {
+		b.keepSets(c, at, m)
+	}
+}
+
+// expiry of a minute of which a state comes now.
 func (b *Board) expiry(m window.Minute, now int64) int64 {
 	if b.cfg.Event {
 		return now + int64(b.cfg.Retain)
@@ -137,9 +193,31 @@ func (b *Board) expiry(m window.Minute, now int64) int64 {
 	return m.End() + int64(b.cfg.Retain)
 }
 
-// admit says whether n more bytes of live states may be. Past the limit each live shard still has its even share, so that no
-// shard can starve the others; final states, by which room is made, may pass it twice.
-func (b *Board) admit(e *epoch, n int, final bool) error {
+// admit says whether next may come, in place of st if there is one.
+func (b *Board) admit(e *epoch, m *minute, at *set, st, next *state) error {
+	weight, size := next.weight, next.bytes()
+	before := uint64(0)
+	if at == nil {
+		if err := b.admitSet(m); err != nil {
+			return err
+		}
+	} else {
+		before = at.weight
+		weight += at.weight
+	}
+	if st != nil {
+		weight -= st.weight
+		size = len(next.encoded) - len(st.encoded)
+	}
+	if err := b.admitWeight(m, before, weight); err != nil {
+		return err
+	}
+	return b.admitBytes(e, size, next.final)
+}
+
+// admitBytes says whether n more bytes of live states may be. Past the limit each live shard still has its even share, so that
+// no shard can starve the others; final states, by which room is made, may pass it twice.
+func (b *Board) admitBytes(e *epoch, n int, final bool) error {
 	limit := b.cfg.MaxLiveBytes
 	if final {
 		limit *= 2

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unique"
 
 	"github.com/stretchr/testify/require"
 
@@ -136,16 +137,14 @@ func (g *gateway) fillDay(t testing.TB, states [][]byte) {
 		for i := range int(size) * min(g.shards, 4) {
 			g.b.merge(sum, g.b.decode(states[i%len(states)]))
 		}
-		made := part{}
-		g.b.write(made, kind, sum)
-		encoded := made[kind]
+		at := window.PartOf(newest-24*60, size)
+		g.b.write(c, at, unique.Make(kind), sum)
+		value := g.b.load(c, at, unique.Make(kind))
 		for m := newest - 24*60; m < newest; m += window.Minute(size) {
 			if at := window.PartOf(m, size); g.b.keep.Kept(at, newest) {
-				p := part{}
 				for group := range c.groups {
-					p[group] = encoded
+					g.b.put(c, at, unique.Make(group), value)
 				}
-				c.parts[at] = p
 			}
 		}
 	}

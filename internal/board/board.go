@@ -29,12 +29,17 @@ const (
 
 	silentAfter = 30 * time.Second
 	goneAfter   = time.Hour
-	aheadLimit  = time.Hour   // how far ahead of now the minute of a state may be
-	setBack     = time.Minute // how much the wall clock may be set back without a repeat counting twice
+	aheadLimit  = time.Hour // how far ahead of now the minute of a state may be
+	setBack     = time.Hour // how much the wall clock may be set back: nothing is counted twice then, and windows hold what they held
 
 	forgottenAfter = 24 * time.Hour // when a shard that is gone is counted no more
 
-	stateBytes = 512 // of a live state, beside its encoding
+	setBackMinutes = window.Minute(setBack / window.Bucket)
+
+	stateBytes = 512 // of a live state, beside its encoding and the name of its group
+
+	drawerBytes     = 256 << 20 // of parts that are held in memory with a Shelf
+	maxSummaryBytes = 256 << 20 // of an encoded summary
 )
 
 // Defaults of a Config's limits of memory, in bytes.
@@ -84,6 +89,7 @@ var (
 	ErrRules      = errors.New("board: no room for one more rule")
 	ErrTooLate    = errors.New("board: state is too late")
 	ErrTooEarly   = errors.New("board: state is ahead of time")
+	ErrWeight     = errors.New("board: state is too heavy")
 )
 
 // Stats counts since New; the receiver makes metrics of them.
@@ -96,9 +102,13 @@ type Stats struct {
 	TooLate, TooEarly       uint64 // states refused
 	RefusedRules            uint64 // states refused for MaxRules
 	CrowdedRules            uint64 // states refused for MaxListBytes
+	TooHeavy                uint64 // states refused for what they weigh
 	Overloaded              uint64 // states and reports refused for MaxEpochs and MaxLiveBytes
+	Superseded              uint64 // states let go uncounted: their set was complete without them
 	GivenUpParts            uint64 // for MaxPartBytes
 	Unmerged                uint64 // summaries left out, as the total would pass 2^63
+	Unreadable              uint64 // stored values that could not be read
+	Unfit                   uint64 // stored values that fitted nothing
 
 	OverflowedGroups map[string]uint64 // by rule: states that count in scope overflow for MaxGroups
 	CrowdedGroups    map[string]uint64 // by rule: for MaxListBytes
@@ -115,6 +125,10 @@ type Board struct {
 	recent recentRule
 	folded window.Minute // wall minute of the last fold
 	stats  Stats
+
+	identities int    // sets known: live and folded
+	losses     uint64 // parts read in vain
+	drawer     *drawer
 
 	codec   codec
 	decoded topk.Summary // the last one
@@ -133,6 +147,10 @@ func New(cfg Config) *Board {
 	if cfg.MaxListBytes == 0 {
 		cfg.MaxListBytes = DefaultMaxListBytes
 	}
+	hours, held := 24*time.Hour, int64(-1)
+	if cfg.Shelf != nil {
+		hours, held = max(hours, cfg.KeepHours), drawerBytes
+	}
 	windows := slices.Clone(cfg.Windows)
 	slices.Sort(windows)
 	return &Board{
@@ -141,8 +159,9 @@ func New(cfg Config) *Board {
 		keep: window.Keep{
 			Minutes:     max(cfg.KeepMinutes, time.Duration(window.FiveMinutes)*window.Bucket),
 			FiveMinutes: 24 * time.Hour,
-			Hours:       24 * time.Hour,
+			Hours:       hours,
 		},
+		drawer: newDrawer(held),
 		epochs: map[wire.Epoch]*epoch{},
 		rules:  map[string]*ruled{},
 		folded: -1,
@@ -163,7 +182,11 @@ func (b *Board) Stats() Stats {
 func (b *Board) definitions() int {
 	n := 0
 	for _, r := range b.rules {
-		n += len(r.definitions)
+		for _, c := range r.definitions {
+			if c.awake() {
+				n++
+			}
+		}
 	}
 	return n
 }

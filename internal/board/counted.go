@@ -7,15 +7,15 @@ import (
 
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/window"
-	"github.com/otel-topk/collector/internal/wire"
 	"github.com/otel-topk/collector/topk"
 )
 
 // ruled is all that is counted under one rule name: definitions that differ are counted apart, one is served.
 type ruled struct {
+	name        string
 	definitions map[string]*counted // by fingerprint
 	served      *counted
-	incidents   map[window.Minute]incidents
+	incidents   map[window.Part]incidents // of minutes and hours
 	lists       map[listKey]*listed
 	coverages   []coverage // by window
 	rounds      uint64     // of publishing
@@ -23,6 +23,8 @@ type ruled struct {
 
 // counted is what one definition counts.
 type counted struct {
+	id          string // in keys
+	under       *ruled
 	fingerprint string
 	rule        *rule.Definition
 	public      *rule.Definition // without the seed
@@ -31,19 +33,23 @@ type counted struct {
 
 	minutes    map[window.Minute]*minute
 	parts      map[window.Part]part
-	floor      window.Minute // parts before it were given up
-	groups     map[rule.Group]*group
-	named      int                          // groups that have a name
-	room       int64                        // set aside for each of them
-	ruleRoom   int64                        // and for the others
-	overflowed map[wire.Epoch]window.Minute // the newest minute with an overflow
-	clock      uint64                       // counts changes
-	overflowAt uint64                       // change of an overflow
+	floor      window.Minute         // parts before it were given up
+	flat       window.Minute         // hour parts before it are flat
+	until      window.Minute         // the newest of windows when they were last made
+	first      window.Minute         // and the first
+	groups     map[rule.Group]*group // nil: asleep
+	idle       []rule.Group          // those with a name that are in no window
+	named      int                   // groups that have a name
+	room       int64                 // set aside for each of them
+	ruleRoom   int64                 // and for the others
+	clock      uint64                // counts changes
+	overflowAt uint64                // change of an overflow
 }
 
 // group is one list of a definition.
 type group struct {
 	last    window.Minute // newest with records of it
+	live    int           // states
 	changed uint64
 	closed  []closed // by window
 }
@@ -70,38 +76,50 @@ func (b *Board) counted(d *rule.Definition, now int64) (*counted, error) {
 	}
 	fingerprint := d.Fingerprint()
 	r := b.rules[d.Name]
-	if r == nil || r.definitions[fingerprint] == nil {
+	var c *counted
+	if r != nil {
+		c = r.definitions[fingerprint]
+	}
+	if c == nil || !c.awake() {
 		if err := b.admitRule(d); err != nil {
 			return nil, err
 		}
-	}
-	if r == nil {
-		r = &ruled{
-			definitions: map[string]*counted{},
-			incidents:   map[window.Minute]incidents{},
-			lists:       map[listKey]*listed{},
-			coverages:   make([]coverage, len(b.windows)),
+		if r == nil {
+			r = b.newRuled(d.Name)
 		}
-		b.rules[d.Name] = r
-	}
-	c := r.definitions[fingerprint]
-	if c == nil {
-		c = &counted{
-			fingerprint: fingerprint,
-			since:       b.knownSince(d.Name, len(r.definitions) == 0, now),
-			minutes:     map[window.Minute]*minute{},
-			parts:       map[window.Part]part{},
-			groups:      map[rule.Group]*group{global: b.newGroup()},
-			room:        b.listRoom(d, residents(d, overflow)),
-			ruleRoom:    b.ruleRoom(d),
-			overflowed:  map[wire.Epoch]window.Minute{},
+		since := b.knownSince(r, now)
+		if c == nil {
+			c = newCounted(r, d, fingerprint)
 		}
-		r.definitions[fingerprint] = c
-		b.stats.Groups++
+		b.wake(c, d, since)
 	}
 	b.use(c, d)
 	b.recent = recentRule{d, c}
 	return c, nil
+}
+
+func (b *Board) newRuled(name string) *ruled {
+	r := &ruled{
+		name:        name,
+		definitions: map[string]*counted{},
+		incidents:   map[window.Part]incidents{},
+		lists:       map[listKey]*listed{},
+		coverages:   make([]coverage, len(b.windows)),
+	}
+	b.rules[name] = r
+	return r
+}
+
+func newCounted(r *ruled, d *rule.Definition, fingerprint string) *counted {
+	c := &counted{
+		id:          definitionID(d.Name, fingerprint),
+		under:       r,
+		fingerprint: fingerprint,
+		minutes:     map[window.Minute]*minute{},
+		parts:       map[window.Part]part{},
+	}
+	r.definitions[fingerprint] = c
+	return c
 }
 
 // admitRule sets room aside for one more definition.
@@ -118,29 +136,57 @@ func (b *Board) admitRule(d *rule.Definition) error {
 	return nil
 }
 
+// awake says whether c has lists. Asleep, a definition that no shard counts and no window holds, its hours are kept.
+func (c *counted) awake() bool { return c.groups != nil }
+
+// wake gives c the room that was set aside for d.
+func (b *Board) wake(c *counted, d *rule.Definition, since int64) {
+	c.since = since
+	c.groups = map[rule.Group]*group{global: b.newGroup()}
+	c.room, c.ruleRoom = b.listRoom(d, residents(d, overflow)), b.ruleRoom(d)
+	b.stats.Groups++
+	b.define(c, d)
+}
+
+func (b *Board) sleep(c *counted) {
+	b.stats.Groups -= len(c.groups)
+	b.stats.ListBytes -= c.ruleRoom + int64(c.named)*c.room
+	c.groups, c.named, c.room, c.ruleRoom = nil, 0, 0, 0
+	b.keepRule(c)
+	b.recent = recentRule{}
+}
+
 // use takes the definition with the longest list for which there is room: k and residents are no part of the fingerprint.
 func (b *Board) use(c *counted, d *rule.Definition) {
-	if c.rule != nil {
-		room, ruleRoom := b.listRoom(d, residents(d, overflow)), b.ruleRoom(d)
-		if d.K <= c.rule.K || !b.take(ruleRoom-c.ruleRoom+int64(c.named)*(room-c.room)) {
-			return
-		}
+	room, ruleRoom := b.listRoom(d, residents(d, overflow)), b.ruleRoom(d)
+	if d.K > c.rule.K && b.take(ruleRoom-c.ruleRoom+int64(c.named)*(room-c.room)) {
 		c.room, c.ruleRoom = room, ruleRoom
+		b.define(c, d)
 	}
+}
+
+func (b *Board) define(c *counted, d *rule.Definition) {
+	c.describe(d)
+	b.keepRule(c)
+}
+
+func (c *counted) describe(d *rule.Definition) {
 	c.rule = d
 	public := *d
 	public.Shape.Seed = 0
 	c.public = &public
 }
 
-// knownSince is when the first shard spoke of the rule, if this is its first definition: from then on it would have said
+// knownSince is when the first shard spoke of a rule, if no other definition of it is counted: from then on it would have said
 // what it counted.
-func (b *Board) knownSince(name string, first bool, now int64) int64 {
-	if !first {
-		return now
+func (b *Board) knownSince(r *ruled, now int64) int64 {
+	for _, c := range r.definitions {
+		if c.awake() {
+			return now
+		}
 	}
 	for _, e := range b.epochs {
-		if p := e.rules[name]; p != nil {
+		if p := e.rules[r.name]; p != nil {
 			now = min(now, p.since)
 		}
 	}
@@ -158,10 +204,10 @@ func (b *Board) place(c *counted, g rule.Group) rule.Group {
 	}
 	if g.Scope == rule.ScopeGroup {
 		switch {
-		case c.named >= b.cfg.MaxGroups:
+		case c.named >= b.cfg.MaxGroups && !b.giveBack(c):
 			b.stats.OverflowedGroups[c.rule.Name]++
 			return b.place(c, overflow)
-		case !b.take(c.room):
+		case !b.take(c.room) && !(b.giveBack(c) && b.take(c.room)):
 			b.stats.CrowdedGroups[c.rule.Name]++
 			return b.place(c, overflow)
 		}
@@ -170,6 +216,28 @@ func (b *Board) place(c *counted, g rule.Group) rule.Group {
 	c.groups[g] = b.newGroup()
 	b.stats.Groups++
 	return g
+}
+
+// giveBack takes a place from a group that is in no window, but would be if the clock was set back.
+func (b *Board) giveBack(c *counted) bool {
+	for len(c.idle) > 0 {
+		g := c.idle[len(c.idle)-1]
+		c.idle = c.idle[:len(c.idle)-1]
+		if at := c.groups[g]; at != nil && at.live == 0 && at.last < c.first {
+			b.forgetGroup(c, g)
+			return true
+		}
+	}
+	return false
+}
+
+func (b *Board) forgetGroup(c *counted, g rule.Group) {
+	delete(c.groups, g)
+	b.stats.Groups--
+	if g.Scope == rule.ScopeGroup {
+		c.named--
+		b.stats.ListBytes -= c.room
+	}
 }
 
 // touch notes a change of what g counts in minute m.
@@ -201,11 +269,26 @@ type span struct {
 	first  window.Minute   // the earliest start
 }
 
-func (b *Board) span(c *counted, now int64) span {
-	s := span{newest: window.MinuteOf(now), asOf: now}
+// newest minute of the windows of c.
+func (b *Board) newest(c *counted, now int64) window.Minute {
 	if b.cfg.Event {
-		s.newest, s.asOf = window.MinuteOf(c.newest), c.newest
+		return window.MinuteOf(c.newest)
 	}
+	return window.MinuteOf(now)
+}
+
+func (b *Board) span(c *counted, now int64) span {
+	s := b.spanUntil(c, b.newest(c, now))
+	s.asOf = now
+	if b.cfg.Event {
+		s.asOf = c.newest
+	}
+	return s
+}
+
+// spanUntil is the span of windows that end with newest.
+func (b *Board) spanUntil(c *counted, newest window.Minute) span {
+	s := span{newest: newest}
 	s.first = b.first(c, s.newest)
 	for _, w := range b.windows {
 		s.starts = append(s.starts, b.start(c, w, s.newest))

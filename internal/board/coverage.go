@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/otel-topk/collector/internal/window"
 	"github.com/otel-topk/collector/internal/wire"
 )
 
@@ -21,17 +22,8 @@ const (
 	reasonShort    = "short_window"  // nothing is known of the window's beginning
 	reasonLate     = "late"          // above 0.1 % of the records
 	reasonFuture   = "future"        // above 0.1 % of the records
+	reasonDamaged  = "damaged"       // something that was stored could not be read
 )
-
-// incidents of one minute of arrival.
-type incidents struct{ records, late, future, dropped uint64 }
-
-func (i *incidents) add(o incidents) {
-	i.records += o.records
-	i.late += o.late
-	i.future += o.future
-	i.dropped += o.dropped
-}
 
 // coverage is what all lists of one window and rule share.
 type coverage struct {
@@ -39,19 +31,6 @@ type coverage struct {
 	reasons   []string
 	conflicts []wire.Conflict
 	version   uint64
-}
-
-// attribute places what shards reported since the last time at the minute in which windows end now.
-func (r *ruled) attribute(sum incidents, s span) {
-	if sum != (incidents{}) {
-		sum.add(r.incidents[s.newest])
-		r.incidents[s.newest] = sum
-	}
-	for m := range r.incidents {
-		if m < s.first {
-			delete(r.incidents, m)
-		}
-	}
 }
 
 // cover says how complete the window i is. The version moves when that changes.
@@ -62,13 +41,13 @@ func (b *Board) cover(r *ruled, i int, s span, at *presence) *coverage {
 		conflicts: r.conflicts(at),
 	}
 	var sum incidents
-	for m, n := range r.incidents {
-		if m >= s.starts[i] {
+	for p, n := range r.incidents {
+		if p.Size == window.OneMinute && p.Start >= s.starts[i] && p.Start <= s.newest {
 			sum.add(n)
 		}
 	}
 	next.Late, next.Future, next.Dropped = sum.late, sum.future, sum.dropped
-	for _, last := range c.overflowed {
+	for _, last := range at.overflowed[c.fingerprint] {
 		if last >= s.starts[i] {
 			next.OverflowedShards++
 		}
@@ -98,6 +77,7 @@ func (b *Board) reasons(c *counted, i int, s span, v *wire.Coverage, sum inciden
 		{unknown || givenUp, reasonShort},
 		{float64(v.Late) > noticeable*all, reasonLate},
 		{float64(v.Future) > noticeable*all, reasonFuture},
+		{sum.damaged > 0, reasonDamaged},
 	} {
 		if r.holds {
 			reasons = append(reasons, r.text)
@@ -125,23 +105,44 @@ func (at *presence) named() []wire.SilentShard {
 }
 
 // elect serves the definition that most reporting shards count; among equals the one that was served, then the first.
-func (r *ruled) elect(at *presence) *counted {
+func (b *Board) elect(r *ruled, at *presence) *counted {
 	for _, f := range r.fingerprints() {
-		if c := r.definitions[f]; r.served == nil || at.reportingBy[f] > at.reportingBy[r.served.fingerprint] {
-			r.serve(c)
+		c := r.definitions[f]
+		if c.awake() && (r.served == nil || !r.served.awake() || at.reportingBy[f] > at.reportingBy[r.served.fingerprint]) {
+			b.serve(r, c)
 		}
 	}
 	return r.served
 }
 
 // serve lists c from now on; what was kept merged of another goes.
-func (r *ruled) serve(c *counted) {
-	if r.served != nil {
-		for _, g := range r.served.groups {
-			clear(g.closed)
-		}
-	}
+func (b *Board) serve(r *ruled, c *counted) {
+	before := r.served
 	r.served = c
+	if before != nil {
+		before.forgetClosed()
+		b.keepRule(before)
+	}
+	b.keepRule(c)
+}
+
+// forgetClosed lets go what was kept merged.
+func (c *counted) forgetClosed() {
+	for _, g := range c.groups {
+		clear(g.closed)
+	}
+}
+
+// see where windows end now. If the clock was set back, what was kept merged holds too much.
+func (b *Board) see(c *counted, s span) {
+	if s.newest < c.until {
+		c.forgetClosed()
+	}
+	before := c.until
+	c.until, c.first = s.newest, s.first
+	if c.until != before {
+		b.keepRule(c)
+	}
 }
 
 // conflicts are the definitions that are counted and not served.

@@ -3,6 +3,7 @@ package board
 import (
 	"maps"
 	"slices"
+	"unique"
 
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/window"
@@ -11,8 +12,8 @@ import (
 // foldedAtOnce is how many minutes are merged at once: of each, all groups are decoded.
 const foldedAtOnce = 5
 
-// fold moves complete sets into parts, and at retain, or when no window holds their minute any more, all that are left. Then it
-// lets go what no window covers.
+// fold moves complete sets into parts, and an hour after retain, when a clock that was set back shows no time before it, all that
+// are left. Then it lets go what is kept no longer.
 func (b *Board) fold(c *counted, s span, now int64) {
 	b.drop(c, s)
 	var out []*folding
@@ -21,11 +22,14 @@ func (b *Board) fold(c *counted, s span, now int64) {
 		if m > s.newest {
 			break
 		}
-		over := now >= at.expires || m < s.first
+		over := now >= at.expires+int64(setBack) || b.cfg.Event && m < s.first
 		if taken := at.take(func(s *set) bool { return over || s.complete() }); taken != nil {
 			out = append(out, &folding{m, taken})
+			if !over {
+				b.keepSets(c, m, at)
+			}
 		}
-		if now >= at.expires+int64(setBack) || b.cfg.Event && m < s.first {
+		if over {
 			b.forgetMinute(c, m)
 		}
 		if len(out) == foldedAtOnce {
@@ -41,7 +45,7 @@ func (b *Board) fold(c *counted, s span, now int64) {
 func (c *counted) backlog() bool {
 	n := 0
 	for _, m := range c.minutes {
-		if len(m.cells) > 0 {
+		if m.complete > 0 {
 			n++
 		}
 	}
@@ -49,21 +53,28 @@ func (c *counted) backlog() bool {
 }
 
 func (b *Board) foldMinutes(c *counted, s span, out []*folding) {
+	if len(out) == 0 {
+		return
+	}
 	b.foldParts(c, s, out)
 	b.foldClosed(c, s, out)
 	b.release(c, out)
+	b.keepRule(c)
 }
 
 // forgetMinute lets go who was folded. Accept refuses what comes now.
 func (b *Board) forgetMinute(c *counted, m window.Minute) {
-	for id := range c.minutes[m].sets {
+	for id := range c.minutes[m].folded {
 		if e := b.epochs[id]; b.cfg.Event && e != nil {
-			if p := e.rules[c.rule.Name]; p != nil {
-				p.forgotten = max(p.forgotten, m+1)
+			if p := e.rules[c.rule.Name]; p != nil && p.forgotten <= m {
+				p.forgotten, e.changed = m+1, true
+				b.keepEpoch(e)
 			}
 		}
 	}
+	b.identities -= len(c.minutes[m].folded)
 	delete(c.minutes, m)
+	b.remove(setKey(c.id, m))
 }
 
 // folding is a minute that becomes part of parts.
@@ -77,9 +88,13 @@ func (f *folding) holds(c *counted, g rule.Group) bool {
 	return f.cells[g] != nil || g == global && c.rule.Grouped() || g.Scope == rule.ScopeGroup && len(f.overflow) > 0
 }
 
-// kept says whether a part is still of use.
-func (b *Board) kept(c *counted, p window.Part, s span) bool {
-	return p.Start >= max(s.first, c.floor) && b.keep.Kept(p, s.newest)
+// kept says whether a part is there if anything of it was counted, retained whether it stays for a clock that is set back.
+func (b *Board) kept(c *counted, p window.Part) bool {
+	return p.Start >= c.floor && b.keep.Kept(p, c.until)
+}
+
+func (b *Board) retained(c *counted, p window.Part) bool {
+	return p.Start >= c.floor && b.keep.Kept(p, c.until-setBackMinutes)
 }
 
 func (b *Board) foldParts(c *counted, s span, out []*folding) {
@@ -89,7 +104,7 @@ func (b *Board) foldParts(c *counted, s span, out []*folding) {
 			for n < len(rest) && rest[n].at < p.End() {
 				n++
 			}
-			if b.kept(c, p, s) {
+			if b.retained(c, p) {
 				b.foldPart(c, p, rest[:n])
 			}
 			rest = rest[n:]
@@ -99,14 +114,9 @@ func (b *Board) foldParts(c *counted, s span, out []*folding) {
 
 // foldPart adds minutes to one part. The part's own overflow, which bounds groups that are new to it, comes last.
 func (b *Board) foldPart(c *counted, at window.Part, out []*folding) {
-	p := c.parts[at]
-	if p == nil {
-		p = part{}
-		c.parts[at] = p
-	}
 	groups := map[rule.Group]struct{}{global: {}}
-	for g := range p {
-		groups[g] = struct{}{}
+	for g := range c.parts[at] {
+		groups[g.Value()] = struct{}{}
 	}
 	for _, f := range out {
 		for g := range f.cells {
@@ -118,11 +128,11 @@ func (b *Board) foldPart(c *counted, at window.Part, out []*folding) {
 			continue
 		}
 		sum := b.sums.take(c, g)
-		b.addPart(sum, p, g)
+		b.addPart(sum, c, at, g)
 		for _, f := range out {
 			b.addLive(sum, c, f.minute, g)
 		}
-		b.write(p, g, sum)
+		b.write(c, at, unique.Make(g), sum)
 	}
 }
 
@@ -151,8 +161,7 @@ func (b *Board) release(c *counted, out []*folding) {
 	for _, f := range out {
 		for _, s := range f.sets {
 			for _, st := range s.states {
-				b.resize(s.epoch, -len(st.encoded)-stateBytes)
-				b.stats.LiveStates--
+				b.let(c, f.at, st)
 				b.stats.Folded++
 			}
 		}
@@ -162,39 +171,26 @@ func (b *Board) release(c *counted, out []*folding) {
 	}
 }
 
-// drop lets go the parts that no window covers any more.
+// drop lets go the parts that are kept no longer.
 func (b *Board) drop(c *counted, s span) {
 	for at := range c.parts {
-		if !b.kept(c, at, s) {
+		if !b.retained(c, at) {
 			b.discard(c, at)
 		}
 	}
-	for id, last := range c.overflowed {
-		if last < s.first {
-			delete(c.overflowed, id)
-		}
-	}
 }
 
-func (b *Board) discard(c *counted, at window.Part) {
-	for _, encoded := range c.parts[at] {
-		b.stats.Parts--
-		b.stats.PartBytes -= int64(len(encoded))
-	}
-	delete(c.parts, at)
-}
-
-// forgetGroups gives the places of groups back that are in no window.
+// forgetGroups gives the places of groups back that are in no window and would be in none if the clock was set back. From the
+// latter a place can be taken.
 func (b *Board) forgetGroups(c *counted, s span) {
+	c.idle = c.idle[:0]
 	for g, at := range c.groups {
-		if g == global || at.last >= s.first {
-			continue
-		}
-		delete(c.groups, g)
-		b.stats.Groups--
-		if g.Scope == rule.ScopeGroup {
-			c.named--
-			b.stats.ListBytes -= c.room
+		switch {
+		case g == global || at.live > 0 || at.last >= s.first:
+		case at.last < s.first-setBackMinutes:
+			b.forgetGroup(c, g)
+		case g.Scope == rule.ScopeGroup:
+			c.idle = append(c.idle, g)
 		}
 	}
 }
@@ -224,5 +220,6 @@ func (b *Board) shrink() {
 			}
 		}
 		b.stats.GivenUpParts += uint64(before - b.stats.Parts)
+		b.keepRule(of)
 	}
 }

@@ -101,22 +101,24 @@ func checkAccounts(t *testing.T, b *Board) {
 	}
 	for _, r := range b.rules {
 		for _, c := range r.definitions {
-			s.Rules++
+			if c.awake() {
+				s.Rules++
+			}
 			s.Groups += len(c.groups)
 			s.ListBytes += c.ruleRoom + int64(c.named)*c.room
 			for _, m := range c.minutes {
 				for _, at := range m.cells {
 					for _, st := range at.states {
 						s.LiveStates++
-						s.LiveBytes += int64(len(st.encoded) + stateBytes)
+						s.LiveBytes += int64(st.bytes())
 						require.NotNil(t, c.groups[st.group])
 					}
 				}
 			}
 			for _, p := range c.parts {
 				s.Parts += len(p)
-				for _, encoded := range p {
-					s.PartBytes += int64(len(encoded))
+				for _, at := range p {
+					s.PartBytes += int64(at.size)
 				}
 			}
 			require.LessOrEqual(t, c.named, b.cfg.MaxGroups)

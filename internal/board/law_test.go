@@ -28,6 +28,7 @@ type fleet struct {
 	groups   int
 	keys     int
 	lateness window.Minute
+	also     *twins // does the same; nil: there is none
 }
 
 func newFleet(t testing.TB, seed uint64, exact bool) *fleet {
@@ -110,7 +111,11 @@ func (f *fleet) deliver(losses int) {
 }
 
 func (f *fleet) send(m message) {
-	switch err := f.b.Accept(m.State, f.now); {
+	err := f.b.Accept(m.State, f.now)
+	if f.also != nil {
+		require.Equal(f, err, f.also.accept(m.State))
+	}
+	switch {
 	case err == nil:
 		f.oracle.delivered(m)
 	case !errors.Is(err, ErrTooLate):
@@ -120,7 +125,11 @@ func (f *fleet) send(m message) {
 
 // publish and check what every reader has then.
 func (f *fleet) publish() {
-	f.oracle.published(f.b.Publish(f.now))
+	p := f.b.Publish(f.now)
+	f.oracle.published(p)
+	if f.also != nil {
+		f.also.published(p)
+	}
 	newest := window.MinuteOf(f.now)
 	if f.b.cfg.Event {
 		var event int64
@@ -131,6 +140,11 @@ func (f *fleet) publish() {
 	}
 	if f.b.Stats().Rules > 0 {
 		f.oracle.check(f, f.b, newest)
+		if f.also != nil {
+			of := *f.oracle
+			of.lists = f.also.readers[1]
+			of.check(f, f.also.mortal, newest)
+		}
 		return
 	}
 	require.Empty(f, f.oracle.lists)
@@ -157,6 +171,9 @@ func (f *fleet) step(exact bool) {
 		f.join(exact)
 	case 8:
 		require.NoError(f, f.b.Report(&s.report, f.now))
+		if f.also != nil {
+			require.NoError(f, f.also.report(&s.report))
+		}
 	case 9: // the finals of a minute are answered; the shard forgets it
 		for m := range s.minutes {
 			if window.MinuteOf(f.now) > m+f.lateness {

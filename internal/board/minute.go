@@ -1,6 +1,8 @@
 package board
 
 import (
+	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/otel-topk/collector/internal/rule"
@@ -10,27 +12,36 @@ import (
 
 // minute holds what is live of one rule and minute, and who was folded.
 type minute struct {
-	sets     map[wire.Epoch]*set // nil: was folded
+	sets     map[wire.Epoch]*set
+	folded   map[wire.Epoch]struct{}
+	unknown  bool  // who was folded: nothing of a set that is not live is taken
+	complete int   // sets that are
+	expires  int64 // wall time from which nothing more is taken
+	drawn    uint64
+
 	cells    map[rule.Group]*cell
 	all      cell   // of a grouped rule: the sum of all cells
 	overflow []*set // those with an overflow
-	expires  int64  // wall time from which nothing more is taken
 }
 
-// set is what one epoch counted in one minute under one rule. It is complete when a final state of each group has come.
+// set is what one epoch counted in one minute under one rule. It is complete when as many final states have come as it has
+// groups; what of it was not final then was never answered, and is counted no more.
 type set struct {
 	epoch    *epoch
 	states   map[rule.Group]*state
 	groups   int // as the last final said
 	finals   int
+	weight   uint64
 	overflow *topk.Summary // merged from the states that count there; nil: to be merged again
 }
 
 // state is the newest of its epoch, minute and group.
 type state struct {
 	set      *set
+	of       rule.Group
 	group    rule.Group // where it counts: its own, or overflow where the gateway has no place for its own
 	sequence uint64
+	weight   uint64
 	final    bool
 	encoded  []byte
 }
@@ -44,12 +55,10 @@ type cell struct {
 }
 
 func newMinute() *minute {
-	return &minute{sets: map[wire.Epoch]*set{}, cells: map[rule.Group]*cell{}}
+	return &minute{sets: map[wire.Epoch]*set{}, folded: map[wire.Epoch]struct{}{}, cells: map[rule.Group]*cell{}}
 }
 
-func (s *set) complete() bool {
-	return s.finals == len(s.states) && s.finals >= s.groups
-}
+func (s *set) complete() bool { return s.finals > 0 && s.finals >= s.groups }
 
 // lacks says whether records of g may be in the set's overflow.
 func (s *set) lacks(g rule.Group) bool {
@@ -65,9 +74,16 @@ func (st *state) newer(s *wire.State) bool {
 	return s.Sequence > st.sequence
 }
 
+// bytes that a state takes.
+func (st *state) bytes() int { return stateBytes + len(st.of.Name) + len(st.encoded) }
+
+func compareStates(a, b *state) int {
+	return cmp.Or(bytes.Compare(a.set.epoch.id[:], b.set.epoch.id[:]), compareGroups(a.of, b.of))
+}
+
 // add makes room for a state that is the first of its group in its set.
-func (m *minute) add(st *state, original rule.Group) {
-	st.set.states[original] = st
+func (m *minute) add(st *state) {
+	st.set.states[st.of] = st
 	if st.group == overflow && !slices.Contains(m.overflow, st.set) {
 		m.overflow = append(m.overflow, st.set)
 	}
@@ -76,7 +92,27 @@ func (m *minute) add(st *state, original rule.Group) {
 		c = &cell{}
 		m.cells[st.group] = c
 	}
-	c.states = append(c.states, st)
+	// In the order of their epochs, so that the same states always make the same sums.
+	at, _ := slices.BinarySearchFunc(c.states, st, compareStates)
+	c.states = slices.Insert(c.states, at, st)
+}
+
+// drop takes a state out.
+func (m *minute) drop(st *state) {
+	m.changed(st)
+	delete(st.set.states, st.of)
+	c := m.cells[st.group]
+	c.states = slices.DeleteFunc(c.states, func(o *state) bool { return o == st })
+	if len(c.states) == 0 {
+		delete(m.cells, st.group)
+	}
+	overflows := false
+	for _, o := range st.set.states {
+		overflows = overflows || o.group == overflow
+	}
+	if !overflows {
+		m.overflow = slices.DeleteFunc(m.overflow, func(s *set) bool { return s == st.set })
+	}
 }
 
 // changed forgets what was summed up of a state's group.
@@ -94,14 +130,15 @@ func (m *minute) changed(st *state) {
 
 // take moves the sets that are ready out of m into a minute of their own and remembers them as folded; nil: none is.
 func (m *minute) take(ready func(*set) bool) *minute {
-	if len(m.cells) == 0 {
-		return nil
-	}
 	out := newMinute()
 	for id, s := range m.sets {
-		if s != nil && ready(s) {
+		if ready(s) {
 			out.sets[id] = s
-			m.sets[id] = nil
+			m.folded[id] = struct{}{}
+			delete(m.sets, id)
+			if s.complete() {
+				m.complete--
+			}
 		}
 	}
 	if len(out.sets) == 0 {

@@ -38,6 +38,13 @@ type listed struct {
 	rounds uint64 // of the rule, when it was last there
 }
 
+func (l *listed) when() int64 {
+	if l == nil {
+		return 0
+	}
+	return l.at
+}
+
 // made is what a list was made from; as long as it stays, so does the list.
 type made struct {
 	counted       *counted
@@ -61,16 +68,19 @@ func (b *Board) Publish(now int64) Publication {
 			at = &presence{}
 		}
 		for _, f := range r.fingerprints() {
-			if c := r.definitions[f]; due || c.backlog() {
-				b.fold(c, b.span(c, now), now)
+			c := r.definitions[f]
+			s := b.span(c, now)
+			b.see(c, s)
+			if due || c.backlog() {
+				b.fold(c, s, now)
 			}
 		}
-		p := publication{board: b, rule: r, counted: r.elect(at), now: now}
+		p := publication{board: b, rule: r, counted: b.elect(r, at), now: now}
 		p.span = b.span(p.counted, now)
-		if p.counted.newest > 0 {
+		if p.counted.awake() && p.counted.newest > 0 {
 			p.publish(at)
 		}
-		p.forget(name, at)
+		p.forget(at)
 		out.Changed, out.Ended = append(out.Changed, p.changed...), append(out.Ended, p.ended...)
 	}
 	b.shrink()
@@ -98,7 +108,8 @@ type openSum struct {
 
 func (p *publication) publish(at *presence) {
 	r, c := p.rule, p.counted
-	r.attribute(at.unplaced, p.span)
+	p.board.note(r, p.newest, at.unplaced)
+	p.board.forgetIncidents(r, p.span)
 	r.rounds++
 	p.minutes = c.liveMinutes(p.first, p.newest)
 	covers := make([]*coverage, len(p.board.windows))
@@ -123,7 +134,7 @@ func (p *publication) list(i int, key listKey, cover *coverage) {
 	}
 	next := made{c, c.version(key.group), cover.version, p.starts[i], p.newest}
 	old := p.rule.lists[key]
-	if old != nil && old.made == next && p.now-old.at < int64(time.Minute) {
+	if age := p.now - old.when(); old != nil && old.made == next && age >= 0 && age < int64(time.Minute) {
 		old.rounds = p.rule.rounds
 		return
 	}
@@ -226,7 +237,7 @@ func (p *publication) closed(i int, g rule.Group) *topk.Summary {
 
 func (p *publication) addParts(sum *topk.Summary, g rule.Group, first, last window.Minute) {
 	for _, at := range window.Cover(first, last) {
-		p.board.addPart(sum, p.counted.parts[at], g)
+		p.board.addPart(sum, p.counted, at, g)
 	}
 }
 
@@ -261,27 +272,45 @@ func (p *publication) last(key listKey) *wire.Snapshot {
 	return p.snapshot(i, key, &p.rule.coverages[i], p.board.sums.take(p.counted, key.group))
 }
 
-// forget lets go definitions that no shard counts and no window holds.
-func (p *publication) forget(name string, at *presence) {
+// forget lets definitions sleep that no shard counts and no window holds or would hold if the clock was set back, and lets go
+// those of which nothing is kept.
+func (p *publication) forget(at *presence) {
 	b, r := p.board, p.rule
+	awake := 0
 	for f, c := range r.definitions {
-		if at.liveBy[f] > 0 || len(c.minutes) > 0 || len(c.parts) > 0 {
-			continue
+		if c.awake() && at.liveBy[f] == 0 && len(c.minutes) == 0 && c.groups[global].last < c.first-setBackMinutes {
+			b.sleep(c)
 		}
-		delete(r.definitions, f)
-		b.recent = recentRule{}
-		b.stats.Groups -= len(c.groups)
-		b.stats.ListBytes -= c.ruleRoom + int64(c.named)*c.room
+		if c.awake() {
+			awake++
+		} else if len(c.parts) == 0 {
+			b.forgetDefinition(c)
+		}
 	}
-	if r.definitions[r.served.fingerprint] == nil {
-		r.served = nil
-	}
-	if len(r.definitions) == 0 {
+	if awake == 0 && len(r.lists) > 0 {
 		r.rounds++
 		p.changed = nil
 		p.end()
-		delete(b.rules, name)
-		delete(b.stats.OverflowedGroups, name)
-		delete(b.stats.CrowdedGroups, name)
 	}
+	if len(r.definitions) == 0 {
+		b.forgetRule(r)
+	}
+}
+
+func (b *Board) forgetDefinition(c *counted) {
+	delete(c.under.definitions, c.fingerprint)
+	b.remove(ruleKey(c.id))
+	b.remove(spareKey(c.id))
+	if c.under.served == c {
+		c.under.served = nil
+	}
+}
+
+func (b *Board) forgetRule(r *ruled) {
+	for at := range r.incidents {
+		b.remove(incidentKey(at, r.name))
+	}
+	delete(b.rules, r.name)
+	delete(b.stats.OverflowedGroups, r.name)
+	delete(b.stats.CrowdedGroups, r.name)
 }
