@@ -78,7 +78,8 @@ const rules = `
       - name: tenants
         key: log.attributes["tenant.id"]
         group_by: resource.attributes["cloud.region"]
-        accuracy: {residents: 128}
+        accuracy: {residents: 256}
+        max_key_bytes: 4096
       - name: bytes
         key: log.attributes["client.address"]
         weight: log.attributes["http.response.body.size"]

@@ -101,14 +101,14 @@ func TestAFullDiskStopsNothingAndLosesNothingThatWasDurable(t *testing.T) {
 			t.Cleanup(w.end)
 			start := time.Now().Add(-5 * time.Hour).Truncate(time.Hour)
 			replay(t, clients, start, 10, 6)
-			require.NoError(t, settled(f.gateway.api, l, queries(), l.newest(), 20*time.Second), what)
+			require.NoError(t, settled(f.gateway.api, l, queries()), what)
 			for _, m := range f.members() {
 				require.Equal(t, http.StatusOK, m.health(t), "%s before", m.name)
 			}
 
 			way.fill(t, f)
 			replay(t, clients, start.Add(10*time.Minute), 10, 60)
-			require.NoError(t, settled(f.gateway.api, l, queries(), l.newest(), 20*time.Second), "lists go on: %s", what)
+			require.NoError(t, settled(f.gateway.api, l, queries()), "lists go on: %s", what)
 			for _, m := range f.members() {
 				m.awaitHealth(t, http.StatusServiceUnavailable)
 				require.Positive(t, m.failures(t), "%s: %s", m.name, what)
@@ -125,7 +125,7 @@ func TestAFullDiskStopsNothingAndLosesNothingThatWasDurable(t *testing.T) {
 				m.start(t)
 			}
 			replay(t, clients, start.Add(20*time.Minute), 2, 6)
-			require.NoError(t, settled(f.gateway.api, l, queries(), l.newest(), 30*time.Second), "after a crash: %s", what)
+			require.NoError(t, settled(f.gateway.api, l, queries()), "after a crash: %s", what)
 			require.NoError(t, w.found(), what)
 		})
 	}
@@ -142,7 +142,7 @@ func TestAReadOnlyFolderStopsNothing(t *testing.T) {
 	t.Cleanup(w.end)
 	start := time.Now().Add(-5 * time.Hour).Truncate(time.Hour)
 	replay(t, f.clients(t, first, 1, workload{records: 50, slots: 50}, before), start, 10, 6)
-	require.NoError(t, settled(f.gateway.api, before, queries(), before.newest(), 20*time.Second), what)
+	require.NoError(t, settled(f.gateway.api, before, queries()), what)
 	w.allowLoss() // until the folder can be read again
 
 	free := make(map[*member]func())
@@ -157,7 +157,7 @@ func TestAReadOnlyFolderStopsNothing(t *testing.T) {
 	}
 	during := newLedger()
 	replay(t, f.clients(t, first+1, 1, workload{records: 50, slots: 50}, during), start.Add(10*time.Minute), 10, 6)
-	require.NoError(t, settled(f.gateway.api, during, queries(), during.newest(), 20*time.Second), "lists of what came since: %s", what)
+	require.NoError(t, settled(f.gateway.api, during, queries()), "lists of what came since: %s", what)
 
 	for _, m := range f.members() {
 		m.end(t)
@@ -169,7 +169,7 @@ func TestAReadOnlyFolderStopsNothing(t *testing.T) {
 	}
 	before.mayHold(during)
 	replay(t, f.clients(t, first+2, 1, workload{records: 50, slots: 50}, before), start.Add(20*time.Minute), 2, 6)
-	require.NoError(t, settled(f.gateway.api, before, queries(), before.newest(), 20*time.Second), what)
+	require.NoError(t, settled(f.gateway.api, before, queries()), what)
 	require.NoError(t, w.found(), what)
 }
 

@@ -6,11 +6,12 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/otel-topk/collector/testbed/collector"
 )
 
 var (
@@ -18,22 +19,6 @@ var (
 	seed    = flag.Uint64("seed", 0, "of the first round of each kind; 0: a new one")
 	results = flag.String("results", "", "`folder` to write a report to; empty: none")
 )
-
-// kind of fault.
-type kind struct {
-	name  string
-	picks func(f *fleet, rng *rand.Rand) []*member // who is killed next
-}
-
-var kinds = []kind{
-	{"agent", func(f *fleet, rng *rand.Rand) []*member { return []*member{f.agents[rng.IntN(len(f.agents))]} }},
-	{"gateway", func(f *fleet, _ *rand.Rand) []*member { return []*member{f.gateway} }},
-	{"both", func(f *fleet, rng *rand.Rand) []*member {
-		who := []*member{f.gateway, f.agents[rng.IntN(len(f.agents))]}
-		rng.Shuffle(len(who), func(i, j int) { who[i], who[j] = who[j], who[i] })
-		return who
-	}},
-}
 
 // chosenSeed is the one that was asked for, or a new one.
 func chosenSeed() uint64 {
@@ -58,21 +43,22 @@ func TestKilledProcessesLoseNothingThatWasAnswered(t *testing.T) {
 
 // series is the rounds of one kind on one fleet, which lives through all of them.
 type series struct {
-	kind    kind
+	kind
 	seed    uint64 // of the next round
+	rng     *rand.Rand
 	fleet   *fleet
 	ledger  *ledger
 	clients []*client
 	watch   *watch
-	lines   []string // of the report
+	cut     int // kills that left a checkpoint half written
+	hurts   int // stored values that were damaged
 }
 
 func newSeries(t *testing.T, k kind, seed uint64) *series {
 	t.Helper()
-	lateness := untilMinute(20 * time.Second)
 	s := &series{kind: k, seed: seed, ledger: newLedger()}
-	s.fleet = startFleet(t, settings{clock: "wall", lateness: lateness, agents: 2})
-	s.clients = s.fleet.clients(t, seed, 2, workload{records: 100, pause: 40 * time.Millisecond, slots: 100}, s.ledger)
+	s.fleet = startFleet(t, settings{clock: "wall", lateness: untilMinute(20 * time.Second), agents: k.agents})
+	s.clients = s.fleet.clients(t, seed, 2, k.workload, s.ledger)
 	s.watch = startWatch(s.fleet.gateway.api, queries())
 	t.Cleanup(s.watch.end)
 	return s
@@ -90,28 +76,53 @@ func (s *series) round(t *testing.T) {
 	start := time.Now()
 	what := fmt.Sprintf("kind %s, seed %d", s.kind.name, s.seed)
 	t.Log(what)
-	rng := rand.New(rand.NewPCG(s.seed, 2))
+	s.rng = rand.New(rand.NewPCG(s.seed, 2))
 	s.seed++
 	load := startLoad(s.clients)
-	kills := 1 + rng.IntN(3)
+	kills := 1 + s.rng.IntN(3)
 	for range kills {
-		pause(rng, 300*time.Millisecond, 2500*time.Millisecond)
-		who := s.kind.picks(s.fleet, rng)
-		for _, m := range who {
-			m.kill()
-			pause(rng, 0, 300*time.Millisecond)
-		}
-		for _, m := range who {
-			m.restart(t, rng)
-		}
+		pause(s.rng, 300*time.Millisecond, 2500*time.Millisecond)
+		s.strike(t, what)
 	}
-	pause(rng, 300*time.Millisecond, time.Second)
+	pause(s.rng, 300*time.Millisecond, time.Second)
 	load.end()
 	quiet := time.Now()
-	require.NoError(t, settled(s.fleet.gateway.api, s.ledger, s.watch.queries, quiet.Add(time.Second), 20*time.Second), what)
+	require.NoError(t, settled(s.fleet.gateway.api, s.ledger, s.watch.queries), what)
 	require.NoError(t, s.watch.found(), what)
-	line := fmt.Sprintf("%s: %d kills, %v of load and %v until it was settled; so far %v", what, kills,
-		quiet.Sub(start).Round(100*time.Millisecond), time.Since(quiet).Round(100*time.Millisecond), s.ledger)
-	t.Log(line)
-	s.lines = append(s.lines, strings.ReplaceAll(line, "|", "/"))
+	t.Logf("%s: %d strikes in %v, settled in %v; so far %v, %d checkpoints cut off, %d values damaged", what, kills,
+		quiet.Sub(start).Round(100*time.Millisecond), time.Since(quiet).Round(100*time.Millisecond), s.ledger, s.cut, s.hurts)
+}
+
+// strike kills and starts again.
+func (s *series) strike(t *testing.T, what string) {
+	t.Helper()
+	victims := s.victims(s.fleet, s.rng)
+	if s.moment != nil {
+		s.moment(t, victims[0], s.rng)
+	}
+	for _, m := range victims {
+		m.kill()
+		if s.moment != nil {
+			if _, begun := newestCheckpoint(m.stored(t)); begun {
+				s.cut++
+			}
+		}
+		pause(s.rng, 0, 300*time.Millisecond)
+	}
+	for _, m := range victims {
+		if s.hurt == nil {
+			m.restart(t, s.rng)
+			continue
+		}
+		n := s.hurt(t, s, m)
+		s.hurts += n
+		m.start(t)
+		require.GreaterOrEqual(t, m.damaged(t), float64(n), "damaged values that %s counts: %s", m.name, what)
+	}
+}
+
+// damaged is how many stored values the member has set aside.
+func (m *member) damaged(t *testing.T) float64 {
+	t.Helper()
+	return collector.Value(t, m.Telemetry(t), "otelcol_processor_topk_stored_damaged")
 }

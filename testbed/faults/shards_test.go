@@ -96,5 +96,5 @@ func TestShardsBehindAFaultyProxyAreCountedExactly(t *testing.T) {
 	}
 	proxy.Quiet(t.Context())
 	t.Logf("of the requests %v", proxy.Counts())
-	require.NoError(t, settled(f.gateway.api, l, queries(), l.newest(), 30*time.Second), "seed %d", first)
+	require.NoError(t, settled(f.gateway.api, l, queries()), "seed %d", first)
 }

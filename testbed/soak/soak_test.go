@@ -106,7 +106,9 @@ func (s *stream) check(t *testing.T, gateway *member, group oracle.Group) {
 	collector.Await(t, func() bool {
 		list = gateway.Find(t, query...)
 		return list != nil && list.AsOf.Equal(end) && list.Total == exact.Total
-	}, func() string { return fmt.Sprintf("no list of %v as of %v with a total of %d: %+v", group, end, exact.Total, list) })
+	}, func() string {
+		return fmt.Sprintf("no list of %v as of %v with a total of %d: %+v", group, end, exact.Total, list)
+	})
 	require.NoError(t, list.Law(exact, 10))
 }
 
