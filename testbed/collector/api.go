@@ -117,6 +117,12 @@ func (c *Collector) AwaitTotal(t testing.TB, total uint64, query ...string) *ora
 // Await asks until the answer is yes.
 func Await(t testing.TB, holds func() bool, what func() string) {
 	t.Helper()
+	AwaitFor(t, patience, holds, what)
+}
+
+// AwaitFor is Await for what takes longer.
+func AwaitFor(t testing.TB, patience time.Duration, holds func() bool, what func() string) {
+	t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); {
 		if time.Now().After(deadline) {
 			t.Fatalf("after %v there is still %s", patience, what())

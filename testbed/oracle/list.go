@@ -26,7 +26,14 @@ type List struct {
 	Distinct       uint64     `json:"distinct"`
 	Theta          uint64     `json:"theta"`
 	Coverage       Coverage   `json:"coverage"`
+	Conflicts      []Conflict `json:"conflicts"`
 	Items          []Item     `json:"items"`
+}
+
+// Conflict is another definition that counts under the name of a List's rule.
+type Conflict struct {
+	Fingerprint string `json:"fingerprint"`
+	LiveShards  int    `json:"live_shards"`
 }
 
 // Item of a List.
@@ -52,13 +59,20 @@ func (i *Item) Name() string {
 
 // Coverage of a List.
 type Coverage struct {
-	Reporting        int    `json:"reporting"`
-	Silent           int    `json:"silent"`
-	Gone             int    `json:"gone"`
-	Late             uint64 `json:"late"`
-	Future           uint64 `json:"future"`
-	Dropped          uint64 `json:"dropped"`
-	OverflowedShards int    `json:"overflowed_shards"`
+	Reporting        int           `json:"reporting"`
+	Silent           int           `json:"silent"`
+	Gone             int           `json:"gone"`
+	SilentShards     []SilentShard `json:"silent_shards"`
+	Late             uint64        `json:"late"`
+	Future           uint64        `json:"future"`
+	Dropped          uint64        `json:"dropped"`
+	OverflowedShards int           `json:"overflowed_shards"`
+}
+
+// SilentShard is one that was not heard of for a while.
+type SilentShard struct {
+	Shard string    `json:"shard"`
+	Since time.Time `json:"since"`
 }
 
 // Point is the API's answer to a call of /v1/count.
