@@ -79,7 +79,7 @@ func (h *history) definitions() map[string]*rule.Definition {
 	for name, past := range h.rules {
 		newest := past.eras[0]
 		for _, e := range past.eras {
-			if e.hours[len(e.hours)-1].start > newest.hours[len(newest.hours)-1].start {
+			if e.last().start > newest.last().start {
 				newest = e
 			}
 		}

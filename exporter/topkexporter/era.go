@@ -59,6 +59,9 @@ func (e *era) hour(start window.Minute, now time.Time) *hour {
 	return e.hours[i]
 }
 
+// last is the newest hour; an era has one at least.
+func (e *era) last() *hour { return e.hours[len(e.hours)-1] }
+
 // within are the hours of a span.
 func (e *era) within(s span) []*hour {
 	from, _ := e.place(s.from)

@@ -158,7 +158,7 @@ func (h *history) put(e *era, r *wire.Rollup, value []byte, now time.Time) *hour
 	if r.Hour > past.newest {
 		past.newest, past.received = r.Hour, now
 	}
-	if at == e.hours[len(e.hours)-1] {
+	if at == e.last() {
 		e.definition = r.Rule
 	}
 	before := len(at.entries)

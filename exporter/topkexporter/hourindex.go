@@ -60,7 +60,7 @@ func decodeIndex(value []byte, bodies *wire.Bodies) (*indexed, error) {
 	if x.definition, err = bodies.Definition(in.text()); err != nil {
 		return nil, fmt.Errorf("definition: %w", err)
 	}
-	x.start = window.Minute(in.number(uint64(wire.MaxMinute/oneHour))) * oneHour
+	x.start = window.Minute(in.number(uint64(lastHour/oneHour))) * oneHour
 	x.received = time.Unix(0, in.signed())
 	x.reasonedAt = in.signed()
 	for range in.number(wire.MaxReasons) {

@@ -1,6 +1,7 @@
 package topkexporter
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -73,9 +74,9 @@ func (h *history) plan(name string, g rule.Group, s span, now time.Time) *plan {
 	return p
 }
 
-// choose the era that answers.
+// choose the era that answers: of those that counted in the newest hour, the one that counted last, or began last.
 func (p *plan) choose(past *pastRule) {
-	var newest *hour
+	var newest window.Minute
 	others := 0
 	for _, e := range past.eras {
 		hours := e.within(p.span)
@@ -83,8 +84,9 @@ func (p *plan) choose(past *pastRule) {
 			continue
 		}
 		others++
-		if last := hours[len(hours)-1]; newest == nil || last.start > newest.start ||
-			last.start == newest.start && last.reasonedAt > newest.reasonedAt {
+		last := hours[len(hours)-1].start
+		if p.era == nil || cmp.Or(cmp.Compare(last, newest), cmp.Compare(e.last().start, p.era.last().start),
+			cmp.Compare(e.hours[0].start, p.era.hours[0].start)) > 0 {
 			p.era, newest = e, last
 		}
 	}

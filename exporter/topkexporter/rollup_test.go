@@ -1,0 +1,68 @@
+package topkexporter
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/otel-topk/collector/internal/rule"
+	"github.com/otel-topk/collector/internal/window"
+	"github.com/otel-topk/collector/internal/wire"
+	"github.com/otel-topk/collector/topk"
+)
+
+// elevenOClock is the hour before noon.
+var elevenOClock = window.MinuteOf(noon.UnixNano()) - oneHour
+
+// hourAt is so many hours after the one before noon.
+func hourAt(n int) window.Minute { return elevenOClock + window.Minute(n)*oneHour }
+
+// at is the start of an hour in RFC 3339.
+func at(hour window.Minute) string { return time.Unix(0, hour.Start()).UTC().Format(time.RFC3339) }
+
+// rollup of what one group counted in an hour, made as soon as that was over.
+func rollup(d *rule.Definition, hour window.Minute, g rule.Group, s *topk.Summary) *wire.Rollup {
+	return &wire.Rollup{Rule: d, Hour: hour, Group: g, AsOf: time.Unix(0, (hour + oneHour).Start()), Summary: s}
+}
+
+// summaryOf counts weights by key.
+func summaryOf(t testing.TB, d *rule.Definition, weights map[string]uint64) *topk.Summary {
+	s, err := topk.New(d.Residents, d.Shape)
+	require.NoError(t, err)
+	for _, key := range sortedKeys(weights) {
+		require.NoError(t, s.Add(key, weights[key]))
+	}
+	return s
+}
+
+// hourly is the roll-up of the global list with these weights.
+func hourly(t testing.TB, d *rule.Definition, hour window.Minute, weights map[string]uint64) *wire.Rollup {
+	return rollup(d, hour, rule.Group{}, summaryOf(t, d, weights))
+}
+
+// rolled are the records of roll-ups, as they travel.
+func rolled(t testing.TB, rollups ...*wire.Rollup) plog.Logs {
+	ld := plog.NewLogs()
+	for _, r := range rollups {
+		_, err := wire.AppendRollup(ld, r)
+		require.NoError(t, err)
+	}
+	return ld
+}
+
+// roll gives roll-ups to e.
+func roll(t testing.TB, e *topkExporter, rollups ...*wire.Rollup) {
+	require.NoError(t, e.consumeLogs(t.Context(), rolled(t, rollups...)))
+}
+
+// takeRollups takes what came at now.
+func (s *store) takeRollups(t testing.TB, now time.Time, rollups ...*wire.Rollup) tally {
+	a := &arrived{}
+	for publication, err := range wire.Publications(rolled(t, rollups...)) {
+		require.NoError(t, err)
+		a.rollups = append(a.rollups, publication.(*wire.Rollup))
+	}
+	return s.take(t.Context(), a, now)
+}
