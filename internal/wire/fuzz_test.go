@@ -15,37 +15,45 @@ import (
 func FuzzMessages(f *testing.F) {
 	seed(f, malformedMessages)
 	f.Fuzz(func(t *testing.T, request []byte) {
-		survive(t, request, wire.Messages, func(ld plog.Logs, m any) {
-			switch m := m.(type) {
-			case *wire.Report:
-				wire.AppendReport(ld, m)
-			case *wire.State:
-				_, err := wire.AppendState(ld, m)
-				require.NoError(t, err)
-			}
-		})
+		if ld, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(request); err == nil {
+			survive(t, ld, wire.Messages, writeMessage)
+		}
 	})
+}
+
+func writeMessage(t *testing.T, ld plog.Logs, m any) {
+	switch m := m.(type) {
+	case *wire.Report:
+		wire.AppendReport(ld, m)
+	case *wire.State:
+		_, err := wire.AppendState(ld, m)
+		require.NoError(t, err)
+	}
 }
 
 func FuzzPublications(f *testing.F) {
 	seed(f, slices.Concat(malformedPublications, malformedRollups))
 	f.Fuzz(func(t *testing.T, request []byte) {
-		survive(t, request, wire.Publications, func(ld plog.Logs, p any) {
-			switch p := p.(type) {
-			case *wire.Snapshot:
-				wire.AppendSnapshot(ld, p)
-			case *wire.WindowSummary:
-				_, err := wire.AppendWindowSummary(ld, p)
-				require.NoError(t, err)
-			case *wire.Rollup:
-				_, err := wire.AppendRollup(ld, p)
-				require.NoError(t, err)
-			}
-		})
+		if ld, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(request); err == nil {
+			survive(t, ld, wire.Publications, writePublication)
+		}
 	})
 }
 
-// FuzzBodies reads what is stored, which a disk may have changed.
+func writePublication(t *testing.T, ld plog.Logs, p any) {
+	switch p := p.(type) {
+	case *wire.Snapshot:
+		wire.AppendSnapshot(ld, p)
+	case *wire.WindowSummary:
+		_, err := wire.AppendWindowSummary(ld, p)
+		require.NoError(t, err)
+	case *wire.Rollup:
+		_, err := wire.AppendRollup(ld, p)
+		require.NoError(t, err)
+	}
+}
+
+// FuzzBodies reads any bytes as each kind of body: as it was sent, and as it was stored.
 func FuzzBodies(f *testing.F) {
 	for _, ld := range goldens(f) {
 		for _, sl := range ld.ResourceLogs().At(0).ScopeLogs().All() {
@@ -60,6 +68,12 @@ func FuzzBodies(f *testing.F) {
 	require.NoError(f, err)
 	f.Add(definition)
 	f.Fuzz(func(t *testing.T, body []byte) {
+		for _, scope := range []string{wire.ScopeReport, wire.ScopeState} {
+			survive(t, bytesOf(scope, body)(t), wire.Messages, writeMessage)
+		}
+		for _, scope := range []string{wire.ScopeSummary, wire.ScopeRollup} {
+			survive(t, bytesOf(scope, body)(t), wire.Publications, writePublication)
+		}
 		var bodies wire.Bodies
 		readsTheSame(t, body, bodies.State, wire.EncodeState)
 		readsTheSame(t, body, bodies.Rollup, wire.EncodeRollup)
@@ -102,11 +116,7 @@ func add(f *testing.F, ld plog.Logs) {
 }
 
 // survive reads any request: what is taken can be written again and then reads the same, what is not is a refusal.
-func survive(t *testing.T, request []byte, read func(plog.Logs) iter.Seq2[any, error], write func(plog.Logs, any)) {
-	ld, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(request)
-	if err != nil {
-		return
-	}
+func survive(t *testing.T, ld plog.Logs, read func(plog.Logs) iter.Seq2[any, error], write func(*testing.T, plog.Logs, any)) {
 	for v, err := range read(ld) {
 		if err != nil {
 			var refusal *wire.Refusal
@@ -115,10 +125,13 @@ func survive(t *testing.T, request []byte, read func(plog.Logs) iter.Seq2[any, e
 			continue
 		}
 		again := plog.NewLogs()
-		write(again, v)
+		write(t, again, v)
+		n := 0
 		for w, err := range read(again) {
 			require.NoError(t, err)
 			require.Equal(t, v, w)
+			n++
 		}
+		require.Equal(t, 1, n)
 	}
 }
