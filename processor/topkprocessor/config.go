@@ -52,6 +52,10 @@ type Config struct {
 	// 24h. Default 2h. 0 is refused.
 	Retain time.Duration `mapstructure:"retain"`
 
+	// Storage is the storage extension in which what was counted outlasts the process. Default none: what no gateway has
+	// answered ends with the process.
+	Storage *component.ID `mapstructure:"storage"`
+
 	// prevent unkeyed literal initialization
 	_ struct{}
 }

@@ -27,6 +27,7 @@ type counter struct {
 	epoch   wire.Epoch
 	shard   string
 	ledgers []*ledger
+	now     func() time.Time // by which records are judged and buckets close; it may jump
 	stripes []*stripe
 	turn    atomic.Uint32 // whose lock to wait for when none is free
 
@@ -34,15 +35,17 @@ type counter struct {
 
 	merger    *merger
 	pending   *pending
+	vault     *vault // nil: no storage
 	gateways  []*gateway
 	telemetry *telemetry
 
 	signals []pipeline.Signal // of the pipelines it was made for; complete before start
 
-	life    sync.Mutex
-	running bool
-	stop    context.CancelFunc // ends the emitter
-	done    chan struct{}      // the emitter has ended
+	life       sync.Mutex
+	running    bool
+	past       []past             // epochs that gateways may still wait for
+	stop       context.CancelFunc // ends the background
+	background sync.WaitGroup
 }
 
 func newCounter(set processor.Settings, cfg *Config, connect connect) (*counter, error) {
@@ -51,6 +54,7 @@ func newCounter(set processor.Settings, cfg *Config, connect connect) (*counter,
 		cfg:     cfg,
 		logger:  set.Logger,
 		shard:   cfg.Shard,
+		now:     time.Now,
 		stripes: newStripes(runtime.GOMAXPROCS(0)),
 	}
 	if c.shard == "" {
@@ -77,8 +81,11 @@ func newCounter(set processor.Settings, cfg *Config, connect connect) (*counter,
 	c.traces.ledgers = ofSignal(c.ledgers, pipeline.SignalTraces)
 	c.metrics.ledgers = ofSignal(c.ledgers, pipeline.SignalMetrics)
 
-	c.pending = newPending(cfg.Pending, len(cfg.Gateways), len(c.ledgers))
 	var err error
+	if c.vault, err = newVault(c, set.ID); err != nil {
+		return nil, err
+	}
+	c.pending = newPending(cfg.Pending, len(cfg.Gateways), c.vault.unstore)
 	if c.merger, err = newMerger(c); err != nil {
 		return nil, err
 	}
@@ -115,22 +122,23 @@ func (c *counter) start(ctx context.Context, host component.Host) error {
 	if err := c.checkSignals(); err != nil {
 		return err
 	}
+	if err := c.vault.open(ctx, host); err != nil {
+		return err
+	}
 	for i, g := range c.gateways {
 		if err := g.exporter.Start(ctx, host); err != nil {
-			return errors.Join(fmt.Errorf("gateways[%d]: %w", i, err), c.stopExporters(ctx, i))
+			_, closing := c.vault.close(ctx)
+			return errors.Join(fmt.Errorf("gateways[%d]: %w", i, err), c.stopExporters(ctx, i), closing)
 		}
 	}
 	c.logger.Info("Counting",
 		zap.Int("rules", len(c.ledgers)), zap.Int("gateways", len(c.gateways)), zap.Int64("memory_bound_bytes", c.memoryBound()))
 	var emitting context.Context
 	emitting, c.stop = context.WithCancel(context.Background())
-	c.done = make(chan struct{})
-	go func() {
-		defer close(c.done)
-		c.emit(emitting)
-	}()
+	c.background.Go(func() { c.emit(emitting) })
+	c.background.Go(func() { c.vault.keepUp(emitting) })
 	for _, g := range c.gateways {
-		g.start()
+		g.start(c.past)
 	}
 	c.running = true
 	return nil
@@ -157,17 +165,23 @@ func (c *counter) shutdown(ctx context.Context) error {
 	}
 	c.running = false
 	c.stop()
-	<-c.done
-	c.merger.closeAll(time.Now().UnixNano())
+	c.background.Wait()
+	c.merger.closeAll(c.now().UnixNano())
+	c.vault.settle()
 	var drained sync.WaitGroup
 	for _, g := range c.gateways {
 		drained.Go(func() { g.stop(ctx) })
 	}
 	drained.Wait()
-	if n := c.pending.abandon(); n > 0 {
-		c.logger.Warn("Stopped before every final state was answered; their counts are lost", zap.Int("states", n))
+	durable, err := c.vault.close(ctx)
+	lost, stored := c.pending.abandon(durable)
+	if lost > 0 {
+		c.logger.Warn("Stopped before every final state was answered; their counts are lost", zap.Int("states", lost))
 	}
-	return c.stopExporters(ctx, len(c.gateways))
+	if stored > 0 {
+		c.logger.Info("Stopped before every final state was answered; they are stored and go at the next start", zap.Int("states", stored))
+	}
+	return errors.Join(err, c.stopExporters(ctx, len(c.gateways)))
 }
 
 // stopExporters stops the first n.
@@ -179,9 +193,19 @@ func (c *counter) stopExporters(ctx context.Context, n int) error {
 	return errors.Join(errs...)
 }
 
-// count what was found in a request that was taken. An event clock moves with it, so each step of the way closes what is due.
-func (c *counter) count(found *findings) {
-	now := time.Now().UnixNano()
+// take what was found in a request that was taken: into the journal, then into the count.
+func (c *counter) take(found *findings) {
+	now := c.now().UnixNano()
+	if v := c.vault; v != nil {
+		v.gate.RLock()
+		defer v.gate.RUnlock()
+		v.record(found, now)
+	}
+	c.count(found, now)
+}
+
+// count what was found. An event clock moves with it, so each step of the way closes what is due.
+func (c *counter) count(found *findings, now int64) {
 	if c.cfg.Clock == clockEvent {
 		for i := range found.ledgers {
 			for step := range steps(&found.batches[i], c.openBuckets()) {

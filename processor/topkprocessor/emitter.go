@@ -20,7 +20,7 @@ func (c *counter) emit(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		now := time.Now()
+		now := c.now()
 		c.merger.closeDue(c.ledgers, now.UnixNano())
 		c.pending.expire(now.UnixNano())
 		size := c.merger.collect()

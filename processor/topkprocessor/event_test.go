@@ -111,7 +111,7 @@ func TestReplayFinalsAreKeptByTheTimeTheyWereCounted(t *testing.T) {
 		synctest.Wait()
 		n, _ = c.pending.count(0)
 		assert.Zero(t, n)
-		assert.EqualValues(t, 1, c.pending.dropped[0][0][droppedRetain].Load())
+		assert.EqualValues(t, 1, c.pending.dropped[0][droppedRetain].of("tenants"))
 		stop(t, p)
 	})
 }

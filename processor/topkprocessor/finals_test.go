@@ -93,7 +93,7 @@ func TestShutdownSendsOpenBucketsAsFinalsAndGivesUpOnADeadGateway(t *testing.T) 
 		begin := time.Now()
 		stop(t, p)
 		assert.LessOrEqual(t, time.Since(begin), shutdownGrace, "no context ends it, yet it ends")
-		assert.EqualValues(t, 1, p.(*logs).counter.pending.dropped[0][0][droppedShutdown].Load())
+		assert.EqualValues(t, 1, p.(*logs).counter.pending.dropped[0][droppedShutdown].of("tenants"))
 	})
 }
 
@@ -134,7 +134,7 @@ func TestRefusedRequestIsHalvedUntilTheBadStateStandsAlone(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		assert.EqualValues(t, 40, gw.merged("tenants").Total(), "all others came")
-		assert.EqualValues(t, 1, c.gateways[0].stats.statesRefused[0].Load())
+		assert.EqualValues(t, 1, c.gateways[0].stats.statesRefused.of("tenants"))
 		assert.False(t, c.gateways[0].stats.down.Load())
 		sent := len(gw.received())
 		time.Sleep(4 * time.Second)
@@ -143,7 +143,7 @@ func TestRefusedRequestIsHalvedUntilTheBadStateStandsAlone(t *testing.T) {
 
 		stop(t, p)
 		assert.Equal(t, 40, gw.finals())
-		assert.EqualValues(t, 1, c.pending.dropped[0][0][droppedRefused].Load())
+		assert.EqualValues(t, 1, c.pending.dropped[0][droppedRefused].of("tenants"))
 		requests := gw.received()
 		assert.EqualValues(t, 1, requests[len(requests)-1].report.Rules[0].Dropped)
 		n, bytes := c.pending.count(0)

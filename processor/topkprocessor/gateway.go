@@ -47,13 +47,14 @@ type gateway struct {
 	retry     time.Time          // no request before
 	failure   int                // requests that failed since the last one answered
 	refusal   recurrence
+	farewells []past // to be said
 }
 
 type gatewayStats struct {
 	down                      atomic.Bool
 	answered, failed, refused atomic.Uint64 // requests
 	states, bytes             atomic.Uint64
-	statesRefused             []atomic.Uint64 // by rule
+	statesRefused             ruleCounts
 }
 
 // sentMark is what of a seat was answered, and when.
@@ -86,7 +87,7 @@ func newGateway(c *counter, index int, set processor.Settings, connect connect) 
 	if err != nil {
 		return nil, fmt.Errorf("zstd: %w", err)
 	}
-	g := &gateway{
+	return &gateway{
 		counter:  c,
 		index:    index,
 		logger:   c.logger.With(zap.Int("gateway", index), zap.String("endpoint", cfg.ClientConfig.Endpoint)),
@@ -96,12 +97,11 @@ func newGateway(c *counter, index int, set processor.Settings, connect connect) 
 		stopping: make(chan struct{}),
 		done:     make(chan struct{}),
 		sent:     map[*seat]sentMark{},
-	}
-	g.stats.statesRefused = make([]atomic.Uint64, len(c.ledgers))
-	return g, nil
+	}, nil
 }
 
-func (g *gateway) start() {
+func (g *gateway) start(past []past) {
+	g.farewells = past
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	go g.run()
 }
@@ -166,6 +166,10 @@ func (g *gateway) flush() {
 		}
 		g.seen = n
 	}
+	if err := g.sayFarewells(); err != nil {
+		g.fail(err)
+		return
+	}
 	if time.Since(g.last) >= helloInterval {
 		if err := g.send(nil, false); err != nil {
 			g.fail(err)
@@ -214,7 +218,11 @@ func (g *gateway) drain() error {
 			return err
 		}
 		if !sent {
-			return g.send(nil, true)
+			break
 		}
 	}
+	if err := g.sayFarewells(); err != nil {
+		return err
+	}
+	return g.send(nil, true)
 }

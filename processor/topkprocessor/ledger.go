@@ -58,31 +58,34 @@ func newLedger(index int, cfg *Config, stripes int, set component.TelemetrySetti
 		return nil, err
 	}
 	d := compiled.Definition()
+	l, err := ledgerOf(d, stripes)
+	if err != nil {
+		return nil, err
+	}
+	l.index, l.rule, l.maxGroups = index, compiled, r.MaxGroups
+	l.clock = window.Clock{Lateness: cfg.Lateness, Future: cfg.Future, Event: cfg.Clock == clockEvent}
+	return l, nil
+}
+
+// ledgerOf a definition, without a rule.
+func ledgerOf(d *rule.Definition, stripes int) (*ledger, error) {
 	empty, err := topk.New(d.Residents, d.Shape)
 	if err != nil {
 		return nil, fmt.Errorf("accuracy: %w", err)
 	}
-	l := &ledger{
-		index:      index,
-		rule:       compiled,
-		definition: d,
-		empty:      empty,
-		maxGroups:  r.MaxGroups,
-		stripes:    stripes,
-		clock:      window.Clock{Lateness: cfg.Lateness, Future: cfg.Future, Event: cfg.Clock == clockEvent},
-		buckets:    map[window.Minute]*bucket{},
-	}
-	l.floor.Store(math.MinInt64)
-	if l.overhead, err = overhead(l); err != nil {
+	overhead, err := overheadOf(d)
+	if err != nil {
 		return nil, err
 	}
+	l := &ledger{definition: d, empty: empty, overhead: overhead, stripes: stripes, buckets: map[window.Minute]*bucket{}}
+	l.floor.Store(math.MinInt64)
 	return l, nil
 }
 
-// overhead is the size of a state with nothing in it. An error says why the rule may not travel.
-func overhead(l *ledger) (int, error) {
-	s := wire.State{Epoch: wire.Epoch{1}, Rule: l.definition, Groups: 1, Shard: strings.Repeat("x", wire.MaxShardBytes), Summary: l.empty}
-	if l.definition.Grouped() {
+// overheadOf a definition is the size of a state with nothing in it. An error says why the definition may not travel.
+func overheadOf(d *rule.Definition) (int, error) {
+	s := wire.State{Epoch: wire.Epoch{1}, Rule: d, Groups: 1, Shard: strings.Repeat("x", wire.MaxShardBytes), Encoded: []byte{}}
+	if d.Grouped() {
 		s.Group.Scope = rule.ScopeMissing
 	}
 	return wire.AppendState(plog.NewLogs(), &s)

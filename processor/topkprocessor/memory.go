@@ -18,6 +18,9 @@ func (c *counter) memoryBound() int64 {
 		buckets *= 2 // those of one step more
 	}
 	sum := c.cfg.Pending + int64(len(c.gateways))*4*maxRequest // a request exists as states, as OTLP and compressed
+	if c.vault != nil {
+		sum += storageBound
+	}
 	for _, l := range c.ledgers {
 		lists := int64(1)
 		if l.definition.Grouped() {
@@ -25,11 +28,19 @@ func (c *counter) memoryBound() int64 {
 		}
 		d := l.definition
 		one := summaryBound(d.Residents, d.MaxKeyBytes, d.Shape)
-		sum += lists * buckets * (int64(len(c.stripes))*one + encodedBound(d.Residents, d.MaxKeyBytes, d.Shape))
+		encoded := encodedBound(d.Residents, d.MaxKeyBytes, d.Shape)
+		if c.vault != nil {
+			encoded *= 2 // a checkpoint is written while states are encoded anew
+		}
+		sum += lists * buckets * (int64(len(c.stripes))*one + encoded)
 		sum += one // where stripes are merged
 	}
 	return sum
 }
+
+// storageBound is what writing takes beside: a part of a checkpoint, final states that are stored late, and entries, with what is
+// made of each and with what the storage makes of it; and the keys of the journal.
+const storageBound = 4 * (maxPart + finalsAtOnce + keptEntry*8)
 
 // openBuckets is how many minutes of a rule may be open at a time.
 func (c *counter) openBuckets() int {

@@ -21,6 +21,7 @@ type merger struct {
 
 	mu       sync.Mutex // one merge at a time
 	sequence uint64
+	encoded  int // bytes of open states encoded since the last emission
 	merged   map[*ledger]*topk.Summary
 	encoder  *zstd.Encoder
 }
@@ -46,16 +47,44 @@ func newMerger(c *counter) (*merger, error) {
 	return m, nil
 }
 
-// collect encodes the open states that changed and returns their size.
+// collect encodes the open states that changed and returns the size of those that changed since the last time.
 func (m *merger) collect() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.encodeOpen()
+	size := m.encoded
+	m.encoded = 0
+	return size
+}
+
+// prepare a cut, so that it takes less time.
+func (m *merger) prepare() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.encodeOpen()
+}
+
+// cut encodes the open states that changed, and completes it with at while no bucket closes.
+func (m *merger) cut(at func(*cut)) *cut {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.encodeOpen()
+	open := *m.open.Load()
+	c := &cut{states: make([]wire.State, len(open))}
+	for i, s := range open {
+		c.states[i] = m.counter.openState(s, s.open.Load())
+	}
+	at(c)
+	return c
+}
+
+// encodeOpen encodes the open states that changed.
+func (m *merger) encodeOpen() {
 	var open []*seat
-	size := 0
 	for _, l := range m.counter.ledgers {
 		for _, b := range l.open() {
 			for _, s := range b.seats() {
-				size += m.refresh(s)
+				m.encoded += m.refresh(s)
 				if s.open.Load() != nil {
 					open = append(open, s)
 				}
@@ -63,7 +92,6 @@ func (m *merger) collect() int {
 		}
 	}
 	m.open.Store(&open)
-	return size
 }
 
 // refresh the encoding of an open seat if it has counted since.
@@ -144,8 +172,13 @@ func (m *merger) close(l *ledger, now int64, closed func(window.Minute) bool) {
 		}
 		st.mu.Unlock()
 	}
+	var finals []*final
 	for _, b := range l.take(floor, now) {
-		m.finish(b, now)
+		finals = append(finals, m.finish(b, now)...)
+	}
+	m.counter.vault.keep(l, finals)
+	for _, f := range finals {
+		m.counter.pending.add(f)
 	}
 	for _, g := range m.counter.gateways {
 		g.wake()
@@ -153,7 +186,7 @@ func (m *merger) close(l *ledger, now int64, closed func(window.Minute) bool) {
 }
 
 // finish a closed bucket: its set of states is complete.
-func (m *merger) finish(b *bucket, now int64) {
+func (m *merger) finish(b *bucket, now int64) (finals []*final) {
 	l := b.ledger
 	merged := m.merged[l]
 	for _, s := range b.seats() {
@@ -169,7 +202,8 @@ func (m *merger) finish(b *bucket, now int64) {
 			continue
 		}
 		m.sequence++
-		m.counter.pending.add(&final{
+		finals = append(finals, &final{
+			id: m.counter.pending.number(),
 			state: wire.State{
 				Epoch:    m.counter.epoch,
 				Shard:    m.counter.shard,
@@ -181,11 +215,12 @@ func (m *merger) finish(b *bucket, now int64) {
 				Groups:   int(b.states.Load()),
 				Newest:   s.newest.Load(),
 			},
-			ledger:  l.index,
-			packed:  m.encoder.EncodeAll(encoded, nil),
-			size:    len(encoded),
-			expires: m.counter.expiry(b, now),
+			overhead: l.overhead,
+			packed:   m.encoder.EncodeAll(encoded, nil),
+			size:     len(encoded),
+			expires:  m.counter.expiry(b, now),
 		})
 		s.open.Store(nil)
 	}
+	return finals
 }

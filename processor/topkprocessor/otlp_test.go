@@ -80,7 +80,7 @@ func TestStatesReachAGatewayOverOTLP(t *testing.T) {
 			assert.EqualValues(t, 3, gw.merged("tenants").Total())
 			stop(t, p)
 			assert.Equal(t, 1, gw.finals())
-			assert.Zero(t, stats.statesRefused[0].Load())
+			assert.Zero(t, stats.statesRefused.of("tenants"))
 			for _, e := range lines.All() {
 				assert.Empty(t, e.Stack, "one line, no stack")
 			}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/otel-topk/collector/internal/wire"
 )
@@ -12,16 +11,17 @@ import (
 // finalOverhead is what a pending final state takes in memory beside its summary, about.
 const finalOverhead = 512
 
-// final is the complete state of a closed bucket's seat.
+// final is the complete state of a closed bucket's seat, of this process or of one before.
 type final struct {
-	id      uint64 // grows in the order of closing
-	state   wire.State
-	ledger  int    // index of its rule
-	packed  []byte // the encoded summary under zstd
-	size    int    // of the encoded summary
-	expires int64  // wall clock, Unix nanoseconds
-	waiting int    // gateways that have not answered
-	sending int    // gateways it is in flight to
+	id       uint64 // grows in the order of closing
+	state    wire.State
+	overhead int    // as of a ledger
+	packed   []byte // the encoded summary under zstd
+	size     int    // of the encoded summary
+	expires  int64  // wall clock, Unix nanoseconds
+	waiting  int    // gateways that have not answered
+	sending  int    // gateways it is in flight to
+	stored   bool   // it is in storage, or on its way there
 }
 
 func (f *final) bytes() int64 { return int64(len(f.packed)+len(f.state.Group.Name)) + finalOverhead }
@@ -35,12 +35,14 @@ const (
 	dropReasons
 )
 
-// dropped counts finals by gateway, rule and reason.
-type dropped [][][dropReasons]atomic.Uint64
+// dropped counts finals by gateway, reason and rule.
+type dropped [][dropReasons]ruleCounts
 
-func (d dropped) of(gateway, rule int) (sum uint64) {
-	for reason := range dropReasons {
-		sum += d[gateway][rule][reason].Load()
+func (d dropped) note(gateway, reason int, f *final) { d[gateway][reason].add(f.state.Rule.Name, 1) }
+
+func (d dropped) of(gateway int, rule string) (sum uint64) {
+	for reason := range d[gateway] {
+		sum += d[gateway][reason].of(rule)
 	}
 	return sum
 }
@@ -49,6 +51,7 @@ func (d dropped) of(gateway, rule int) (sum uint64) {
 type pending struct {
 	limit   int64
 	dropped dropped
+	unstore func(*final) // called with one that is stored and that no gateway waits for any more
 
 	mu     sync.Mutex
 	id     uint64
@@ -62,20 +65,23 @@ type queue struct {
 	inflight int
 }
 
-func newPending(limit int64, gateways, rules int) *pending {
-	p := &pending{limit: limit, queues: make([]queue, gateways), dropped: make(dropped, gateways)}
-	for i := range p.dropped {
-		p.dropped[i] = make([][dropReasons]atomic.Uint64, rules)
-	}
-	return p
+func newPending(limit int64, gateways int, unstore func(*final)) *pending {
+	return &pending{limit: limit, queues: make([]queue, gateways), dropped: make(dropped, gateways), unstore: unstore}
+}
+
+// number is the next id. Finals are added in the order of their numbers.
+func (p *pending) number() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.id++
+	return p.id
 }
 
 // add f for every gateway, and drop the oldest where there is no room.
 func (p *pending) add(f *final) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.id++
-	f.id, f.waiting = p.id, len(p.queues)
+	f.waiting = len(p.queues)
 	p.bytes += f.bytes()
 	for i := range p.queues {
 		p.queues[i].finals = append(p.queues[i].finals, f)
@@ -104,10 +110,55 @@ func (p *pending) dropOldest() bool {
 	for i := range p.queues {
 		if p.queues[i].remove(oldest.id) {
 			p.done(oldest)
-			p.dropped[i][oldest.ledger][droppedPending].Add(1)
+			p.dropped.note(i, droppedPending, oldest)
 		}
 	}
 	return true
+}
+
+// unstored finals, oldest first.
+func (p *pending) unstored() []*final {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []*final
+	for i := range p.queues {
+		for _, f := range p.queues[i].finals {
+			if !f.stored {
+				all = append(all, f)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b *final) int { return cmp.Compare(a.id, b.id) })
+	return slices.Compact(all)
+}
+
+// store f by set, unless no gateway waits for it any more.
+func (p *pending) store(f *final, set func() error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if f.waiting == 0 {
+		return nil
+	}
+	err := set()
+	f.stored = err == nil
+	return err
+}
+
+// forget that finals were stored, by unset.
+func (p *pending) forget(finals []*final, unset func(*final)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range finals {
+		f.stored = false
+		unset(f)
+	}
+}
+
+// holds says whether a gateway has not answered some final of an epoch.
+func (p *pending) holds(gateway int, epoch wire.Epoch) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.queues[gateway].finals, func(f *final) bool { return f.state.Epoch == epoch })
 }
 
 // take the oldest finals of a gateway, up to size bytes of encoded summaries and always one, into flight.
@@ -152,32 +203,39 @@ func (p *pending) expire(now int64) {
 			f := q.finals[q.inflight]
 			q.remove(f.id)
 			p.done(f)
-			p.dropped[i][f.ledger][droppedRetain].Add(1)
+			p.dropped.note(i, droppedRetain, f)
 		}
 	}
 }
 
-// abandon all, and say how many there were.
-func (p *pending) abandon() int {
+// abandon all, and say how many are lost. Where the storage is durable, those in it are not.
+func (p *pending) abandon(durable bool) (lost, stored int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := 0
 	for i := range p.queues {
 		q := &p.queues[i]
-		n += len(q.finals)
 		for _, f := range q.finals {
-			p.dropped[i][f.ledger][droppedShutdown].Add(1)
+			if durable && f.stored {
+				stored++
+				continue
+			}
+			lost++
+			p.dropped.note(i, droppedShutdown, f)
 		}
 		*q = queue{}
 	}
 	p.bytes = 0
-	return n
+	return lost, stored
 }
 
 // done with f for one gateway.
 func (p *pending) done(f *final) {
-	if f.waiting--; f.waiting == 0 {
-		p.bytes -= f.bytes()
+	if f.waiting--; f.waiting > 0 {
+		return
+	}
+	p.bytes -= f.bytes()
+	if f.stored {
+		p.unstore(f)
 	}
 }
 

@@ -4,10 +4,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/otel-topk/collector/internal/rule"
+	"github.com/otel-topk/collector/internal/wire"
 )
 
-func finalOf(size int, expires int64) *final {
-	return &final{packed: make([]byte, size), size: size, expires: expires}
+// addFinal of rule "r".
+func addFinal(p *pending, size int, expires int64) {
+	state := wire.State{Rule: &rule.Definition{Name: "r"}}
+	p.add(&final{id: p.number(), state: state, packed: make([]byte, size), size: size, expires: expires})
 }
 
 func ids(finals []*final) []uint64 {
@@ -19,18 +24,18 @@ func ids(finals []*final) []uint64 {
 }
 
 func TestPendingDropsTheOldestBeyondItsLimit(t *testing.T) {
-	p := newPending(3*(1000+finalOverhead), 2, 1)
+	p := newPending(3*(1000+finalOverhead), 2, nil)
 	for range 3 {
-		p.add(finalOf(1000, 10))
+		addFinal(p, 1000, 10)
 	}
 	assert.Equal(t, []uint64{1, 2}, ids(p.take(0, 2000)), "in flight to gateway 0")
-	p.add(finalOf(1000, 10))
-	p.add(finalOf(1000, 10))
+	addFinal(p, 1000, 10)
+	addFinal(p, 1000, 10)
 
 	assert.Equal(t, []uint64{1, 2, 5}, ids(p.queues[0].finals), "those in flight stay")
 	assert.Equal(t, []uint64{1, 2, 5}, ids(p.queues[1].finals), "to drop them would free nothing")
-	assert.EqualValues(t, 2, p.dropped.of(0, 0))
-	assert.EqualValues(t, 2, p.dropped.of(1, 0))
+	assert.EqualValues(t, 2, p.dropped.of(0, "r"))
+	assert.EqualValues(t, 2, p.dropped.of(1, "r"))
 
 	p.settle(0, 1)
 	assert.Equal(t, []uint64{2, 5}, ids(p.queues[0].finals))
@@ -39,32 +44,34 @@ func TestPendingDropsTheOldestBeyondItsLimit(t *testing.T) {
 }
 
 func TestPendingKeepsInFlightWhateverTheLimit(t *testing.T) {
-	p := newPending(1, 1, 1)
-	p.add(finalOf(1000, 10))
+	p := newPending(1, 1, nil)
+	addFinal(p, 1000, 10)
 	assert.Zero(t, len(p.take(0, 10)), "no room for it at all")
-	assert.EqualValues(t, 1, p.dropped.of(0, 0))
+	assert.EqualValues(t, 1, p.dropped.of(0, "r"))
 	assert.Zero(t, p.bytes)
 }
 
 func TestPendingExpires(t *testing.T) {
-	p := newPending(1<<20, 1, 1)
+	p := newPending(1<<20, 1, nil)
 	for i := range 4 {
-		p.add(finalOf(10, int64(i)))
+		addFinal(p, 10, int64(i))
 	}
 	assert.Equal(t, []uint64{1}, ids(p.take(0, 10)))
 	p.expire(2)
 	assert.Equal(t, []uint64{1, 4}, ids(p.queues[0].finals))
-	assert.EqualValues(t, 2, p.dropped[0][0][droppedRetain].Load())
+	assert.EqualValues(t, 2, p.dropped[0][droppedRetain].of("r"))
 	p.settle(0, 1)
-	assert.Equal(t, 1, p.abandon())
-	assert.EqualValues(t, 1, p.dropped[0][0][droppedShutdown].Load())
+	lost, stored := p.abandon(true)
+	assert.Equal(t, 1, lost)
+	assert.Zero(t, stored)
+	assert.EqualValues(t, 1, p.dropped[0][droppedShutdown].of("r"))
 	assert.Zero(t, p.bytes)
 }
 
 func TestPendingHandsOutOneHoweverLarge(t *testing.T) {
-	p := newPending(1<<20, 1, 1)
-	p.add(finalOf(1000, 1))
-	p.add(finalOf(10, 1))
+	p := newPending(1<<20, 1, nil)
+	addFinal(p, 1000, 1)
+	addFinal(p, 10, 1)
 	assert.Equal(t, []uint64{1}, ids(p.take(0, 500)))
 	p.settle(0, 0)
 	assert.Equal(t, []uint64{1, 2}, ids(p.take(0, 1010)))

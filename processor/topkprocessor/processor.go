@@ -2,7 +2,6 @@ package topkprocessor
 
 import (
 	"context"
-	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer"
@@ -41,7 +40,7 @@ func (p *instance) pass(found *findings, next func() error) error {
 	if err := next(); err != nil {
 		return err
 	}
-	p.counter.count(found)
+	p.counter.take(found)
 	return nil
 }
 
@@ -51,7 +50,7 @@ type logs struct {
 }
 
 func (p *logs) ConsumeLogs(ctx context.Context, ld plog.Logs) error {
-	found, now := p.counter.logs.get(), time.Now().UnixNano()
+	found, now := p.counter.logs.get(), p.counter.now().UnixNano()
 	for i, l := range found.ledgers {
 		l.rule.Logs(ld, now, &found.batches[i])
 	}
@@ -64,7 +63,7 @@ type traces struct {
 }
 
 func (p *traces) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
-	found, now := p.counter.traces.get(), time.Now().UnixNano()
+	found, now := p.counter.traces.get(), p.counter.now().UnixNano()
 	for i, l := range found.ledgers {
 		l.rule.Traces(td, now, &found.batches[i])
 	}
@@ -77,7 +76,7 @@ type metrics struct {
 }
 
 func (p *metrics) ConsumeMetrics(ctx context.Context, md pmetric.Metrics) error {
-	found, now := p.counter.metrics.get(), time.Now().UnixNano()
+	found, now := p.counter.metrics.get(), p.counter.now().UnixNano()
 	for i, l := range found.ledgers {
 		l.rule.Metrics(md, now, &found.batches[i])
 	}

@@ -22,14 +22,14 @@ const (
 
 // outgoing is a state to send.
 type outgoing struct {
-	ledger *ledger
-	state  wire.State
-	seat   *seat  // of an open state
-	final  *final // of a final state
+	state    wire.State
+	overhead int    // as of a ledger
+	seat     *seat  // of an open state
+	final    *final // of a final state
 }
 
 func (o *outgoing) size() int {
-	return len(o.state.Encoded) + len(o.state.Group.Name) + o.ledger.overhead
+	return len(o.state.Encoded) + len(o.state.Group.Name) + o.overhead
 }
 
 // sendOpen sends the open states that changed, and unchanged ones that are due again as far as the rate allows.
@@ -67,19 +67,9 @@ func (g *gateway) open(now time.Time) (changed, repeated []outgoing) {
 		if st == nil {
 			continue // closed since; its final state is on its way
 		}
-		l, mark := s.bucket.ledger, g.sent[s]
+		mark := g.sent[s]
 		marks[s] = mark
-		o := outgoing{ledger: l, seat: s, state: wire.State{
-			Epoch:    g.counter.epoch,
-			Shard:    g.counter.shard,
-			Sequence: st.sequence,
-			Rule:     l.definition,
-			Minute:   s.bucket.minute,
-			Group:    s.group,
-			Groups:   st.groups,
-			Newest:   st.newest,
-			Encoded:  st.encoded,
-		}}
+		o := outgoing{overhead: s.bucket.ledger.overhead, seat: s, state: g.counter.openState(s, st)}
 		switch {
 		case mark.sequence != st.sequence:
 			changed = append(changed, o)
@@ -92,16 +82,32 @@ func (g *gateway) open(now time.Time) (changed, repeated []outgoing) {
 	return changed, repeated
 }
 
-// sendFinals sends one request of the oldest final states and says whether there were any.
+func (c *counter) openState(s *seat, st *openState) wire.State {
+	return wire.State{
+		Epoch:    c.epoch,
+		Shard:    c.shard,
+		Sequence: st.sequence,
+		Rule:     s.bucket.ledger.definition,
+		Minute:   s.bucket.minute,
+		Group:    s.group,
+		Groups:   st.groups,
+		Newest:   st.newest,
+		Encoded:  st.encoded,
+	}
+}
+
+// sendFinals sends one request of the oldest final states and says whether there were any. They are durable before they are
+// sent: a process that restored their bucket might find other places for its groups, and the gateway would count two halves.
 func (g *gateway) sendFinals() (bool, error) {
 	finals := g.counter.pending.take(g.index, maxRequest)
 	if len(finals) == 0 {
 		return false, nil
 	}
+	g.counter.vault.commit()
 	batch := make([]outgoing, len(finals))
 	for i, f := range finals {
-		batch[i] = outgoing{ledger: g.counter.ledgers[f.ledger], state: f.state, final: f}
-		encoded, err := g.decoder.DecodeAll(f.packed, make([]byte, 0, f.size))
+		batch[i] = outgoing{overhead: f.overhead, state: f.state, final: f}
+		encoded, err := f.unpack(g.decoder)
 		if err != nil {
 			g.logger.DPanic("A final state does not decompress", zap.Error(err))
 		}
@@ -177,20 +183,24 @@ func (g *gateway) halve(states []outgoing, reason error) (settled int, err error
 
 // refuse notes a state that the gateway will never take.
 func (g *gateway) refuse(o *outgoing, reason error) {
-	g.stats.statesRefused[o.ledger.index].Add(1)
+	g.stats.statesRefused.add(o.state.Rule.Name, 1)
 	if o.final != nil {
-		g.counter.pending.dropped[g.index][o.ledger.index][droppedRefused].Add(1)
+		g.counter.pending.dropped.note(g.index, droppedRefused, o.final)
 	}
 	if g.refusal.began(time.Now()) {
-		g.logger.Warn("Gateway refused a state for good", zap.String("rule", o.ledger.definition.Name), zap.Error(reason))
+		g.logger.Warn("Gateway refused a state for good", zap.String("rule", o.state.Rule.Name), zap.Error(reason))
 	}
 }
 
 // send one request: the report, then the states.
 func (g *gateway) send(states []outgoing, goodbye bool) error {
-	ld := plog.NewLogs()
 	report := g.counter.report(g.index)
 	report.Goodbye = goodbye
+	return g.request(report, states)
+}
+
+func (g *gateway) request(report *wire.Report, states []outgoing) error {
+	ld := plog.NewLogs()
 	size := wire.AppendReport(ld, report)
 	for i := range states {
 		n, err := wire.AppendState(ld, &states[i].state)
@@ -246,6 +256,22 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
+// sayFarewells for epochs of which the gateway waits for nothing more.
+func (g *gateway) sayFarewells() error {
+	for len(g.farewells) > 0 {
+		p := g.farewells[0]
+		if g.counter.pending.holds(g.index, p.epoch) {
+			return nil
+		}
+		err := g.request(&wire.Report{Epoch: p.epoch, Shard: p.shard, Goodbye: true}, nil)
+		if err != nil && !consumererror.IsPermanent(err) {
+			return err
+		}
+		g.farewells = g.farewells[1:]
+	}
+	return nil
+}
+
 // report of the shard to one gateway.
 func (c *counter) report(gateway int) *wire.Report {
 	r := &wire.Report{Epoch: c.epoch, Shard: c.shard, Rules: make([]wire.RuleReport, len(c.ledgers))}
@@ -255,7 +281,7 @@ func (c *counter) report(gateway int) *wire.Report {
 			Records: l.tally.counted.Load(),
 			Late:    l.tally.late.Load(),
 			Future:  l.tally.future.Load(),
-			Dropped: c.pending.dropped.of(gateway, i),
+			Dropped: c.pending.dropped.of(gateway, l.definition.Name),
 		}
 	}
 	return r

@@ -67,6 +67,9 @@ func newTelemetry(c *counter, set component.TelemetrySettings) (*telemetry, erro
 		b.RegisterProcessorTopkSentBytesCallback(observed(c.perGateway(func(g *gateway) int64 { return int64(g.stats.bytes.Load()) }))),
 		b.RegisterProcessorTopkStatesRefusedCallback(observed(c.observeRefused)),
 		b.RegisterProcessorTopkStatesSentCallback(observed(c.perGateway(func(g *gateway) int64 { return int64(g.stats.states.Load()) }))),
+		b.RegisterProcessorTopkStorageFailuresCallback(observed(c.ofVault(func(v *vault) int64 { return int64(v.failures.Load()) }))),
+		b.RegisterProcessorTopkStorageUpCallback(observed(c.ofVault(func(v *vault) int64 { return int64(flag(v.isUp())) }))),
+		b.RegisterProcessorTopkStoredDamagedCallback(observed(c.ofVault(func(v *vault) int64 { return int64(v.damaged()) }))),
 	)
 	if err != nil {
 		b.Shutdown()
@@ -103,6 +106,14 @@ func (c *counter) perGateway(read func(*gateway) int64) func(observe) {
 	}
 }
 
+func (c *counter) ofVault(read func(*vault) int64) func(observe) {
+	return func(o observe) {
+		if c.vault != nil {
+			o(read(c.vault))
+		}
+	}
+}
+
 type reason struct {
 	name string
 	of   func(*tally) *atomic.Uint64
@@ -120,10 +131,9 @@ func (c *counter) perReason(reasons ...reason) func(observe) {
 
 func (c *counter) observeDropped(o observe) {
 	for _, g := range c.gateways {
-		for i, l := range c.ledgers {
-			for reason, name := range droppedReason {
-				n := c.pending.dropped[g.index][i][reason].Load()
-				o(int64(n), gatewayAttr(g), ruleAttr(l), attribute.String("reason", name))
+		for reason, name := range droppedReason {
+			for rule, n := range c.pending.dropped[g.index][reason].all(c.ledgers) {
+				o(int64(n), gatewayAttr(g), attribute.String("rule", rule), attribute.String("reason", name))
 			}
 		}
 	}
@@ -139,8 +149,8 @@ func (c *counter) observeRequests(o observe) {
 
 func (c *counter) observeRefused(o observe) {
 	for _, g := range c.gateways {
-		for i, l := range c.ledgers {
-			o(int64(g.stats.statesRefused[i].Load()), gatewayAttr(g), ruleAttr(l))
+		for rule, n := range g.stats.statesRefused.all(c.ledgers) {
+			o(int64(n), gatewayAttr(g), attribute.String("rule", rule))
 		}
 	}
 }

@@ -43,6 +43,9 @@ type TelemetryBuilder struct {
 	ProcessorTopkSentBytes         metric.Int64ObservableCounter
 	ProcessorTopkStatesRefused     metric.Int64ObservableCounter
 	ProcessorTopkStatesSent        metric.Int64ObservableCounter
+	ProcessorTopkStorageFailures   metric.Int64ObservableCounter
+	ProcessorTopkStorageUp         metric.Int64ObservableGauge
+	ProcessorTopkStoredDamaged     metric.Int64ObservableCounter
 }
 
 // TelemetryBuilderOption applies changes to default builder.
@@ -281,6 +284,51 @@ func (builder *TelemetryBuilder) RegisterProcessorTopkStatesSentCallback(cb metr
 	return nil
 }
 
+// RegisterProcessorTopkStorageFailuresCallback sets callback for observable ProcessorTopkStorageFailures metric.
+func (builder *TelemetryBuilder) RegisterProcessorTopkStorageFailuresCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ProcessorTopkStorageFailures, obs: o})
+		return nil
+	}, builder.ProcessorTopkStorageFailures)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterProcessorTopkStorageUpCallback sets callback for observable ProcessorTopkStorageUp metric.
+func (builder *TelemetryBuilder) RegisterProcessorTopkStorageUpCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ProcessorTopkStorageUp, obs: o})
+		return nil
+	}, builder.ProcessorTopkStorageUp)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterProcessorTopkStoredDamagedCallback sets callback for observable ProcessorTopkStoredDamaged metric.
+func (builder *TelemetryBuilder) RegisterProcessorTopkStoredDamagedCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ProcessorTopkStoredDamaged, obs: o})
+		return nil
+	}, builder.ProcessorTopkStoredDamaged)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
 type observerInt64 struct {
 	embedded.Int64Observer
 	inst metric.Int64Observable
@@ -397,6 +445,24 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_processor_topk_states_sent",
 		metric.WithDescription("States that the gateway answered. [Development]"),
 		metric.WithUnit("{state}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorTopkStorageFailures, err = builder.meter.Int64ObservableCounter(
+		"otelcol_processor_topk_storage_failures",
+		metric.WithDescription("Writes to the storage that failed; what they held counts in memory and is stored again. [Development]"),
+		metric.WithUnit("{write}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorTopkStorageUp, err = builder.meter.Int64ObservableGauge(
+		"otelcol_processor_topk_storage_up",
+		metric.WithDescription("1 while what is counted is stored, else 0; only where a storage is configured. [Development]"),
+		metric.WithUnit("1"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorTopkStoredDamaged, err = builder.meter.Int64ObservableCounter(
+		"otelcol_processor_topk_stored_damaged",
+		metric.WithDescription("Stored values that were not as they had been written, and were set aside. [Development]"),
+		metric.WithUnit("{value}"),
 	)
 	errs = errors.Join(errs, err)
 	return &builder, errs

@@ -1,0 +1,200 @@
+package topkprocessor
+
+import (
+	"context"
+	"encoding/binary"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/otel-topk/collector/internal/depot"
+	"github.com/otel-topk/collector/internal/wire"
+)
+
+const (
+	checkpointVersion = 1
+
+	checkpointEvery = 30 * time.Second
+	checkpointRetry = 5 * time.Second // after a write that failed
+	commitEvery     = time.Second     // whoever waits for it
+
+	partBytes = 4 << 20                            // of states after which a checkpoint goes on in another part
+	maxPart   = partBytes + wire.MaxBodyBytes + 16 // bytes of states in a part
+)
+
+// checkpoint that is stored.
+type checkpoint struct {
+	number   uint64
+	sequence uint64 // entries up to this one are in it
+	parts    int
+}
+
+// cut is all that was counted up to one moment.
+type cut struct {
+	sequence uint64
+	failures uint64 // so far
+	run      *run
+	states   []wire.State
+	finals   []*final // that are not stored
+}
+
+// keepUp commits what is set and makes checkpoints, until ctx ends.
+func (v *vault) keepUp(ctx context.Context) {
+	if v == nil || v.depot == nil {
+		return
+	}
+	ticker := time.NewTicker(commitEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-v.full:
+		case <-ticker.C:
+		}
+		if v.due(time.Now()) {
+			v.checkpoint()
+		} else {
+			v.deleteOld(deleteMost)
+			v.commit()
+		}
+	}
+}
+
+func (v *vault) due(now time.Time) bool {
+	v.one.Lock()
+	defer v.one.Unlock()
+	since, size := now.Sub(v.tried), v.size.Load()
+	if !v.recording.Load() {
+		return since >= checkpointRetry
+	}
+	return size >= maxJournal || size > 0 && since >= checkpointEvery
+}
+
+// checkpoint stores all that is open, and what could not be stored before.
+func (v *vault) checkpoint() {
+	v.one.Lock()
+	defer v.one.Unlock()
+	v.tried = time.Now()
+	err := v.storeFinals(v.counter.pending.unstored())
+	var c *cut
+	if err == nil {
+		c = v.cut()
+		err = v.store(c)
+	}
+	if err != nil {
+		v.fail(err)
+		return
+	}
+	v.hold(c.failures)
+}
+
+// cut holds up who counts, for as long as it takes to encode what changed in the moment since all was encoded. What is counted
+// after it is recorded.
+func (v *vault) cut() *cut {
+	v.counter.merger.prepare()
+	v.gate.Lock()
+	defer v.gate.Unlock()
+	return v.counter.merger.cut(func(c *cut) {
+		c.sequence = v.sequence.Add(1)
+		c.failures = v.failures.Load()
+		c.run = v.counter.run()
+		c.finals = v.counter.pending.unstored()
+		v.size.Store(0)
+		v.recording.Store(true)
+	})
+}
+
+// store a cut as the next checkpoint: its states, and last its head, by which it is one.
+func (v *vault) store(c *cut) error {
+	if err := v.storeFinals(c.finals); err != nil {
+		return err
+	}
+	n := v.number + 1
+	parts, err := v.storeStates(n, c)
+	v.spoilt = max(v.spoilt, parts)
+	if err == nil {
+		err = v.storeHead(n, parts, c)
+	}
+	if err != nil {
+		for i := range parts + 1 {
+			v.depot.Forget(partKey(n, i))
+		}
+		return err
+	}
+	v.number = n
+	v.kept = append(v.kept, checkpoint{number: n, sequence: c.sequence, parts: v.spoilt})
+	v.spoilt, v.relics = 0, nil
+	if len(v.kept) > 2 {
+		for i := range v.kept[0].parts + 1 {
+			v.depot.Delete(partKey(v.kept[0].number, i))
+		}
+		v.kept = v.kept[1:]
+	}
+	v.old.Lock()
+	defer v.old.Unlock()
+	v.needed = v.kept[0].sequence + 1
+	return nil
+}
+
+// storeStates in parts from 1 on, each committed by itself, and say how many they are.
+func (v *vault) storeStates(n uint64, c *cut) (parts int, err error) {
+	var states []byte
+	put := func() error {
+		parts++
+		value := binary.LittleEndian.AppendUint64([]byte{checkpointVersion}, c.sequence)
+		value = v.counter.merger.encoder.EncodeAll(states, value)
+		states = states[:0]
+		if err := v.depot.Set(partKey(n, parts), value); err != nil {
+			return err
+		}
+		return v.depot.Commit(context.Background())
+	}
+	for i := range c.states {
+		body, err := wire.EncodeState(&c.states[i])
+		if err != nil {
+			v.counter.logger.DPanic("An open state does not encode", zap.Error(err))
+			continue
+		}
+		states = appendBlock(states, body)
+		if len(states) >= partBytes {
+			if err := put(); err != nil {
+				return parts, err
+			}
+		}
+	}
+	if len(states) > 0 {
+		err = put()
+	}
+	return parts, err
+}
+
+// storeHead makes the parts a checkpoint. With the first one of this process the one before has left nothing more.
+func (v *vault) storeHead(n uint64, parts int, c *cut) error {
+	head := binary.LittleEndian.AppendUint64([]byte{checkpointVersion}, c.sequence)
+	head = binary.AppendUvarint(head, uint64(parts))
+	head, err := c.run.append(head)
+	if err != nil {
+		return err
+	}
+	var change depot.Change
+	for _, key := range v.relics {
+		change.Delete(key)
+	}
+	if err := change.Set(partKey(n, 0), head); err != nil {
+		return err
+	}
+	v.depot.Apply(&change)
+	if err := v.depot.Commit(context.Background()); err != nil {
+		for _, key := range v.relics {
+			v.depot.Forget(key) // before the head: it takes their place
+		}
+		return err
+	}
+	return nil
+}
+
+// partKey of a checkpoint's part; its head is part 0.
+func partKey(n uint64, part int) string {
+	return numbered(checkpointKey, n) + numbered("/", uint64(part))
+}

@@ -1,0 +1,137 @@
+package topkprocessor
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/klauspost/compress/zstd"
+	"go.uber.org/zap"
+
+	"github.com/otel-topk/collector/internal/depot"
+	"github.com/otel-topk/collector/internal/wire"
+)
+
+const (
+	finalVersion = 1
+	floorVersion = 1
+
+	finalsAtOnce = 8 << 20 // bytes of final states that are written together
+)
+
+// keep the final states of closed buckets, and the floor below which nothing of the journal counts any more, together. Called
+// before pending has them, so that none is sent before it is set.
+func (v *vault) keep(l *ledger, finals []*final) {
+	if v == nil || !v.recording.Load() {
+		return
+	}
+	var change depot.Change
+	for _, f := range finals {
+		value, ok := v.encodeFinal(f)
+		if !ok {
+			continue
+		}
+		if err := change.Set(numbered(finalKey, f.id), value); err != nil {
+			v.fail(err)
+			return
+		}
+		f.stored = true
+	}
+	if err := change.Set(numbered(floorKey, uint64(l.index)), appendFloor(v.counter.epoch, l.floor.Load())); err != nil {
+		v.fail(err)
+		return
+	}
+	v.depot.Apply(&change)
+}
+
+// unstore a final state that no gateway waits for.
+func (v *vault) unstore(f *final) { v.depot.Delete(numbered(finalKey, f.id)) }
+
+// storeFinals that were not stored when their buckets closed.
+func (v *vault) storeFinals(finals []*final) error {
+	pending := v.counter.pending
+	for len(finals) > 0 {
+		n, size := 0, 0
+		for ; n < len(finals) && size < finalsAtOnce; n++ {
+			value, ok := v.encodeFinal(finals[n])
+			if !ok {
+				continue
+			}
+			size += len(value)
+			if err := pending.store(finals[n], func() error { return v.depot.Set(numbered(finalKey, finals[n].id), value) }); err != nil {
+				return err
+			}
+		}
+		if err := v.depot.Commit(context.Background()); err != nil {
+			pending.forget(finals[:n], func(f *final) { v.depot.Forget(numbered(finalKey, f.id)) })
+			return err
+		}
+		finals = finals[n:]
+	}
+	return nil
+}
+
+// encodeFinal as it is stored: when it expires, and the body of the state under zstd.
+func (v *vault) encodeFinal(f *final) ([]byte, bool) {
+	state := f.state
+	encoded, err := f.unpack(v.decoder)
+	if err == nil {
+		state.Encoded = encoded
+		encoded, err = wire.EncodeState(&state)
+	}
+	if err != nil {
+		v.counter.logger.DPanic("A final state does not encode", zap.Error(err))
+		return nil, false
+	}
+	value := binary.LittleEndian.AppendUint64([]byte{finalVersion}, uint64(f.expires))
+	return v.counter.merger.encoder.EncodeAll(encoded, value), true
+}
+
+// decodeFinal is the inverse of encodeFinal.
+func (v *vault) decodeFinal(value []byte, bodies *wire.Bodies) (*final, error) {
+	r := reader{b: value}
+	r.version(finalVersion)
+	expires := int64(r.fixed())
+	if r.bad {
+		return nil, errStored
+	}
+	body, err := v.decoder.DecodeAll(r.b, nil)
+	if err != nil {
+		return nil, err
+	}
+	state, err := bodies.State(body)
+	if err != nil {
+		return nil, err
+	}
+	overhead, err := overheadOf(state.Rule)
+	if err != nil {
+		return nil, err
+	}
+	f := &final{
+		state:    *state,
+		overhead: overhead,
+		packed:   v.counter.merger.encoder.EncodeAll(state.Encoded, nil),
+		size:     len(state.Encoded),
+		expires:  expires,
+		stored:   true,
+	}
+	f.state.Encoded, f.state.Summary = nil, nil
+	return f, nil
+}
+
+// unpack the encoded summary.
+func (f *final) unpack(decoder *zstd.Decoder) ([]byte, error) {
+	return decoder.DecodeAll(f.packed, make([]byte, 0, f.size))
+}
+
+// appendFloor of a rule as it is stored when its buckets close: of one process.
+func appendFloor(epoch wire.Epoch, floor int64) []byte {
+	return binary.AppendVarint(append([]byte{floorVersion}, epoch[:]...), floor)
+}
+
+func readFloor(b []byte) (epoch wire.Epoch, floor int64, err error) {
+	r := reader{b: b}
+	r.version(floorVersion)
+	copy(epoch[:], r.bytes(len(epoch)))
+	floor = r.varint()
+	return epoch, floor, r.end()
+}
