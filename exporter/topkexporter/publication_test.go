@@ -134,8 +134,11 @@ func zipf(t testing.TB, d *rule.Definition, n int) *topk.Summary {
 	return s
 }
 
-// world has one list of every kind: several rules, windows, groups and scopes, keys that need care.
-func world(t testing.TB) *topkExporter {
+// world has one list of every kind.
+func world(t testing.TB) *topkExporter { return shelf(t, worldLists(t)...) }
+
+// worldLists are of several rules, windows, groups and scopes, with keys that need care.
+func worldLists(t testing.TB) []published {
 	plain := tenants(t, grouped)
 	routes := tenants(t, composite, called("routes"), func(d *rule.Definition) { d.Weight = "bytes"; d.Signals = []string{"traces"} })
 	global := summed(plain, 5*time.Minute, rule.Group{}, zipf(t, plain, 5000))
@@ -153,5 +156,5 @@ func world(t testing.TB) *topkExporter {
 	pairs := counted(t, routes, 5*time.Minute, rule.Group{}, map[string]uint64{
 		routes.KeyOf("GET", "/cart"): 900, routes.KeyOf("a,b", "c"): 70, routes.KeyOf("a", "b,c"): 60,
 	})
-	return shelf(t, global, hour, group, nameless, missing, pairs)
+	return []published{global, hour, group, nameless, missing, pairs}
 }
