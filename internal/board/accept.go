@@ -109,6 +109,7 @@ func (b *Board) store(c *counted, e *epoch, p *reported, s *wire.State, now int6
 	m.changed(st)
 	b.await(c, m, s.Minute, now)
 	c.touch(st.group, s.Minute)
+	c.mark(st.group, s.Minute)
 	c.newest = max(c.newest, s.Newest, s.Minute.Start())
 	if st.group == overflow && p != nil && s.Minute > p.overflowed {
 		p.overflowed, e.changed = s.Minute, true
@@ -150,6 +151,7 @@ func (b *Board) supersede(c *counted, m *minute, minute window.Minute, at *set) 
 		b.let(c, minute, st)
 		b.weigh(m, at, at.weight-st.weight)
 		c.touch(st.group, minute)
+		c.mark(st.group, minute)
 		b.stats.Superseded++
 	}
 }

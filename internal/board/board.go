@@ -28,6 +28,7 @@ const (
 	summaryResidents = 1024 // of a published WindowSummary
 
 	silentAfter = 30 * time.Second
+	deafAfter   = 5 * time.Minute // without a word of any shard, before a restart
 	goneAfter   = time.Hour
 	aheadLimit  = time.Hour // how far ahead of now the minute of a state may be
 	setBack     = time.Hour // how much the wall clock may be set back: nothing is counted twice then, and windows hold what they held
@@ -126,8 +127,13 @@ type Board struct {
 	folded window.Minute // wall minute of the last fold
 	stats  Stats
 
+	began      int64  // to listen, after a time in which nobody could be heard; 0: always did
 	identities int    // sets known: live and folded
 	losses     uint64 // parts read in vain
+	rolled     int    // bytes of rollups in this publication
+	rolledAt   int64  // their time, which never goes back
+	late       bool   // there were more
+	turn       string // rule of which an hour was last published in turn
 	drawer     *drawer
 
 	codec   codec

@@ -17,8 +17,9 @@ type ruled struct {
 	served      *counted
 	incidents   map[window.Part]incidents // of minutes and hours
 	lists       map[listKey]*listed
-	coverages   []coverage // by window
-	rounds      uint64     // of publishing
+	coverages   []coverage    // by window
+	rounds      uint64        // of publishing
+	turn        window.Minute // hour whose rollups were last published in turn
 }
 
 // counted is what one definition counts.
@@ -33,6 +34,9 @@ type counted struct {
 
 	minutes    map[window.Minute]*minute
 	parts      map[window.Part]part
+	changes    map[window.Minute]*changes // by hour
+	flattening window.Part
+	toFlatten  []tag
 	floor      window.Minute         // parts before it were given up
 	flat       window.Minute         // hour parts before it are flat
 	until      window.Minute         // the newest of windows when they were last made
@@ -117,6 +121,7 @@ func newCounted(r *ruled, d *rule.Definition, fingerprint string) *counted {
 		fingerprint: fingerprint,
 		minutes:     map[window.Minute]*minute{},
 		parts:       map[window.Part]part{},
+		changes:     map[window.Minute]*changes{},
 	}
 	r.definitions[fingerprint] = c
 	return c

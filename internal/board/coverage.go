@@ -52,7 +52,7 @@ func (b *Board) cover(r *ruled, i int, s span, at *presence) *coverage {
 			next.OverflowedShards++
 		}
 	}
-	next.reasons = b.reasons(c, i, s, &next.Coverage, sum)
+	next.reasons = b.reasons(c, i, s, at.silent > 0, sum)
 
 	now := &r.coverages[i]
 	next.version = now.version
@@ -63,21 +63,26 @@ func (b *Board) cover(r *ruled, i int, s span, at *presence) *coverage {
 	return now
 }
 
-func (b *Board) reasons(c *counted, i int, s span, v *wire.Coverage, sum incidents) []string {
-	var reasons []string
-	all := float64(sum.records) + float64(sum.late) + float64(sum.future)
+func (b *Board) reasons(c *counted, i int, s span, silent bool, sum incidents) []string {
 	unknown := !b.cfg.Event && s.starts[i].Start() < c.since
 	givenUp := s.starts[i] > b.keep.Start(b.windows[i], s.newest)
+	return sum.reasons(silent, unknown || givenUp)
+}
+
+// reasons why what goes with these incidents is partial.
+func (i *incidents) reasons(silent, short bool) []string {
+	var reasons []string
+	all := float64(i.records) + float64(i.late) + float64(i.future)
 	for _, r := range []struct {
 		holds bool
 		text  string
 	}{
-		{v.Silent > 0, reasonSilent},
-		{v.Dropped > 0, reasonDrops},
-		{unknown || givenUp, reasonShort},
-		{float64(v.Late) > noticeable*all, reasonLate},
-		{float64(v.Future) > noticeable*all, reasonFuture},
-		{sum.damaged > 0, reasonDamaged},
+		{silent, reasonSilent},
+		{i.dropped > 0, reasonDrops},
+		{short, reasonShort},
+		{float64(i.late) > noticeable*all, reasonLate},
+		{float64(i.future) > noticeable*all, reasonFuture},
+		{i.damaged > 0, reasonDamaged},
 	} {
 		if r.holds {
 			reasons = append(reasons, r.text)

@@ -152,8 +152,13 @@ func (b *Board) presences(now int64) map[string]*presence {
 			e.first, e.last, e.changed = min(e.first, now), now, true
 		}
 		silence := time.Duration(now - e.last)
-		if silence >= goneAfter || silence >= silentAfter && restarted[e.shard] > e.last {
+		switch {
+		case e.gone:
+		case silence >= silentAfter && restarted[e.shard] > e.last:
 			b.leave(e)
+		case silence >= goneAfter && time.Duration(now-b.began) >= goneAfter:
+			b.leave(e)
+			b.miss(e, now)
 		}
 		if e.gone {
 			gone = append(gone, e)

@@ -44,6 +44,21 @@ func (b *Board) note(r *ruled, m window.Minute, n incidents) {
 	}
 }
 
+// miss notes that a shard was silent, in the hours from when it was last heard of.
+func (b *Board) miss(e *epoch, now int64) {
+	first, last := window.PartOf(window.MinuteOf(e.last), window.OneHour), window.MinuteOf(now)
+	for _, p := range e.reports {
+		r := b.rules[p.rule]
+		for at := first; r != nil && at.Start <= last; at.Start = at.End() {
+			if n := r.incidents[at]; !n.silent {
+				n.silent = true
+				r.incidents[at] = n
+				b.keepIncidents(r, at)
+			}
+		}
+	}
+}
+
 // damage notes that something of m could not be read.
 func (b *Board) damage(r *ruled, m window.Minute) { b.note(r, m, incidents{damaged: 1}) }
 

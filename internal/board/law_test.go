@@ -25,6 +25,8 @@ type fleet struct {
 	shards   []*shard
 	network  []message
 	oracle   *oracle
+	history  history
+	exact    bool // no table overflows
 	groups   int
 	keys     int
 	lateness window.Minute
@@ -40,7 +42,7 @@ func newFleet(t testing.TB, seed uint64, exact bool) *fleet {
 	cfg.Windows = [][]time.Duration{
 		{5 * time.Minute, time.Hour, 24 * time.Hour}, {time.Minute}, {3 * time.Hour, 2 * time.Minute, 35 * time.Minute},
 	}[r.IntN(3)]
-	f := &fleet{TB: t, r: r, now: noon + r.Int64N(int64(time.Hour)), oracle: newOracle(), groups: 1 + r.IntN(6), keys: 1 + r.IntN(60), lateness: 2}
+	f := &fleet{TB: t, r: r, now: noon + r.Int64N(int64(time.Hour)), oracle: newOracle(), history: history{}, exact: exact, groups: 1 + r.IntN(6), keys: 1 + r.IntN(60), lateness: 2}
 	f.def = ungrouped(t, "rule")
 	if r.IntN(4) > 0 {
 		f.def = grouped(t, "rule")
@@ -125,8 +127,13 @@ func (f *fleet) send(m message) {
 
 // publish and check what every reader has then.
 func (f *fleet) publish() {
+	if f.also != nil {
+		f.also.hello()
+	}
+	due := window.MinuteOf(f.now) != f.b.folded
 	p := f.b.Publish(f.now)
 	f.oracle.published(p)
+	f.history.take(f, p.Rollups)
 	if f.also != nil {
 		f.also.published(p)
 	}
@@ -138,17 +145,24 @@ func (f *fleet) publish() {
 		}
 		newest = window.MinuteOf(event)
 	}
-	if f.b.Stats().Rules > 0 {
-		f.oracle.check(f, f.b, newest)
-		if f.also != nil {
-			of := *f.oracle
-			of.lists = f.also.readers[1]
-			of.check(f, f.also.mortal, newest)
-		}
+	if f.b.Stats().Rules == 0 {
+		require.Empty(f, f.oracle.lists)
+		require.Empty(f, f.oracle.exact(f.b.keep.Start(f.b.windows[len(f.b.windows)-1], newest), newest)[global])
 		return
 	}
-	require.Empty(f, f.oracle.lists)
-	require.Empty(f, f.oracle.exact(f.b.keep.Start(f.b.windows[len(f.b.windows)-1], newest), newest)[global])
+	f.oracle.check(f, f.b, newest)
+	if due {
+		f.oracle.checkHours(f, f.history, f.b, newest, f.exact)
+	}
+	if f.also != nil {
+		of := *f.oracle
+		of.lists = f.also.readers[1]
+		of.check(f, f.also.mortal, newest)
+		if due {
+			of.checkHours(f, f.also.history, f.also.mortal, newest, f.exact)
+			f.also.compareHours()
+		}
+	}
 }
 
 // step is one random thing that happens.
@@ -170,6 +184,12 @@ func (f *fleet) step(exact bool) {
 		}
 		f.join(exact)
 	case 8:
+		if told := &s.report.Rules[0]; f.r.IntN(3) == 0 {
+			told.Late += f.r.Uint64N(3)
+			told.Future += f.r.Uint64N(2)
+			told.Dropped += f.r.Uint64N(2)
+		}
+		s.report.Goodbye = f.r.IntN(9) == 0
 		require.NoError(f, f.b.Report(&s.report, f.now))
 		if f.also != nil {
 			require.NoError(f, f.also.report(&s.report))

@@ -60,9 +60,12 @@ type made struct {
 func (b *Board) Publish(now int64) Publication {
 	var out Publication
 	present := b.presences(now)
-	due := b.cfg.Event || window.MinuteOf(now) != b.folded
+	minute := window.MinuteOf(now) != b.folded
 	b.folded = window.MinuteOf(now)
-	for _, name := range slices.Sorted(maps.Keys(b.rules)) {
+	b.rolled, b.rolledAt = 0, max(b.rolledAt, now)
+	names := slices.Sorted(maps.Keys(b.rules))
+	turn := b.next(names)
+	for _, name := range names {
 		r, at := b.rules[name], present[name]
 		if at == nil {
 			at = &presence{}
@@ -71,8 +74,11 @@ func (b *Board) Publish(now int64) Publication {
 			c := r.definitions[f]
 			s := b.span(c, now)
 			b.see(c, s)
-			if due || c.backlog() {
+			if minute || b.cfg.Event || c.backlog() {
 				b.fold(c, s, now)
+			}
+			if minute {
+				b.flatten(c)
 			}
 		}
 		p := publication{board: b, rule: r, counted: b.elect(r, at), now: now}
@@ -80,11 +86,31 @@ func (b *Board) Publish(now int64) Publication {
 		if p.counted.awake() && p.counted.newest > 0 {
 			p.publish(at)
 		}
+		if minute || b.late {
+			out.Rollups = p.rollups(out.Rollups, at)
+		}
+		if name == turn {
+			out.Rollups = p.turn(out.Rollups, at)
+		}
 		p.forget(at)
 		out.Changed, out.Ended = append(out.Changed, p.changed...), append(out.Ended, p.ended...)
 	}
+	b.late = b.rolled >= rollupBytes
 	b.shrink()
 	return out
+}
+
+// next of the names that has its turn.
+func (b *Board) next(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	i, found := slices.BinarySearch(names, b.turn)
+	if found {
+		i++
+	}
+	b.turn = names[i%len(names)]
+	return b.turn
 }
 
 // publication is what one rule publishes at one time.

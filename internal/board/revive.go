@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/window"
@@ -13,7 +14,7 @@ import (
 // revive makes a board of the relics. What fits nothing is deleted.
 func (r *relics) revive(now int64) {
 	b := r.board
-	r.reviveEpochs()
+	r.reviveEpochs(now)
 	known := r.reviveRules(now)
 	r.reviveParts(known)
 	r.reviveSets(known, now)
@@ -22,6 +23,7 @@ func (r *relics) revive(now int64) {
 		if r.wake(c, live[c]) {
 			r.reviveGroups(c, live[c])
 			r.reviveStates(c, live[c], now)
+			r.expectChanges(c)
 		} else {
 			r.discardStates(live[c])
 		}
@@ -41,14 +43,20 @@ func (r *relics) revive(now int64) {
 	}
 }
 
-func (r *relics) reviveEpochs() {
+// reviveEpochs finds when shards were last heard of. While the gateway was away, none could be: that makes none gone.
+func (r *relics) reviveEpochs(now int64) {
 	b := r.board
+	last := int64(0)
 	for _, e := range r.epochs {
 		e.changed = false
 		b.epochs[e.id] = e
 		if !e.gone {
 			b.stats.LiveEpochs++
 		}
+		last = max(last, e.last)
+	}
+	if time.Duration(now-last) >= deafAfter {
+		b.began = now
 	}
 }
 
@@ -246,12 +254,23 @@ func (r *relics) reviveStates(c *counted, live []relicState, now int64) {
 			b.final(m, at, st, s.State)
 		}
 		c.touch(st.group, s.Minute)
+		c.mark(st.group, s.Minute)
 	}
 	for at, m := range c.minutes {
 		for _, s := range m.sets {
 			if s.complete() {
 				b.supersede(c, m, at, s)
 			}
+		}
+	}
+}
+
+// expectChanges marks the hours that may have changed before their rollups went.
+func (r *relics) expectChanges(c *counted) {
+	late := window.Minute((r.board.cfg.Retain + 2*setBack) / window.Bucket)
+	for at := range c.parts {
+		if at.Size == window.OneHour && at.Start >= c.until-late {
+			c.hour(at.Start).all = true
 		}
 	}
 }
