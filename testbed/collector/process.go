@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -22,6 +21,7 @@ import (
 const (
 	patience = 20 * time.Second // for anything that takes a moment
 	ready    = "Everything is ready. Begin running and processing data."
+	deafness = 200 * time.Millisecond // from then on, for which otelcol may not yet listen to signals: they would just end it
 )
 
 // Collector is a running process.
@@ -136,7 +136,7 @@ func (c *Collector) Stop(t testing.TB) {
 		return
 	}
 	c.stopped = true
-	_ = c.cmd.Process.Signal(syscall.SIGTERM) // an error means that it has ended, which shows below
+	_ = c.signal(syscall.SIGTERM) // an error means that it has ended, which shows below
 	select {
 	case <-c.ended:
 	case <-time.After(patience):
@@ -147,6 +147,12 @@ func (c *Collector) Stop(t testing.TB) {
 	if t.Failed() {
 		t.Logf("the collector said:\n%s", c.Output())
 	}
+}
+
+// signal a collector that listens.
+func (c *Collector) signal(s os.Signal) error {
+	<-time.After(deafness - time.Since(c.output.readyAt()))
+	return c.cmd.Process.Signal(s)
 }
 
 // Kill ends the collector at once, as a crash does.
@@ -179,18 +185,36 @@ type output struct {
 	mu    sync.Mutex
 	text  bytes.Buffer
 	ready chan struct{}
-	done  bool
+	at    time.Time // of the last time that it was ready
+	seen  int       // times
 }
 
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	before := max(0, o.text.Len()-len(ready)+1) // a line may come in two writes
 	o.text.Write(p)
-	if !o.done && strings.Contains(o.text.String(), ready) {
-		o.done = true
-		close(o.ready)
+	if bytes.Contains(o.text.Bytes()[before:], []byte(ready)) {
+		if o.seen == 0 {
+			close(o.ready)
+		}
+		o.seen++
+		o.at = time.Now()
 	}
 	return len(p), nil
+}
+
+// starts is how often the collector was ready.
+func (o *output) starts() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.seen
+}
+
+func (o *output) readyAt() time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.at
 }
 
 func (o *output) String() string {

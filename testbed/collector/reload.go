@@ -2,7 +2,6 @@ package collector
 
 import (
 	"os"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -19,22 +18,22 @@ func (c *Collector) Configure(t testing.TB, config string) {
 // Reload has a running collector take its file anew, and waits until it is ready again.
 func (c *Collector) Reload(t testing.TB) {
 	t.Helper()
-	starts := strings.Count(c.output.String(), ready)
-	require.NoError(t, c.cmd.Process.Signal(syscall.SIGHUP))
+	starts := c.output.starts()
+	require.NoError(t, c.signal(syscall.SIGHUP))
 	Await(t, func() bool {
 		select {
 		case <-c.ended:
 			t.Fatalf("the collector ended at its reload:\n%s", c.Output())
 		default:
 		}
-		return strings.Count(c.output.String(), ready) > starts
+		return c.output.starts() > starts
 	}, func() string { return "no end of the reload:\n" + c.Output() })
 }
 
 // ReloadRefused has a running collector take its file anew, which it must not do, and returns how it ended.
 func (c *Collector) ReloadRefused(t testing.TB) (exitCode int) {
 	t.Helper()
-	require.NoError(t, c.cmd.Process.Signal(syscall.SIGHUP))
+	require.NoError(t, c.signal(syscall.SIGHUP))
 	select {
 	case <-c.ended:
 	case <-time.After(patience):

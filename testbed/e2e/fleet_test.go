@@ -90,11 +90,14 @@ func awaitGateway(t *testing.T, c *collector.Collector) {
 		func() string { return "a shard whose gateway never answered" })
 }
 
+func gatewayConfig(clock string) string {
+	return "\nreceivers:" + fmt.Sprintf(trendReceiver, clock) + "\nexporters:" + topkExporter + "\nservice:\n  pipelines:" + listPipeline
+}
+
 // startGateway is a collector that answers for shards, of which there are none yet.
 func startGateway(t *testing.T, clock string) *deployment {
 	t.Helper()
-	config := "\nreceivers:" + fmt.Sprintf(trendReceiver, clock) + "\nexporters:" + topkExporter + "\nservice:\n  pipelines:" + listPipeline
-	return &deployment{answers: collector.Start(t, config, collector.NewPorts())}
+	return &deployment{answers: collector.Start(t, gatewayConfig(clock), collector.NewPorts())}
 }
 
 // addShard starts another collector that counts for the gateway.

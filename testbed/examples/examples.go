@@ -4,6 +4,7 @@ package examples
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,7 +37,8 @@ func Read(t testing.TB, name string) string {
 	return string(text)
 }
 
-// Load reads a configuration for collector.Start. Further ones, of YAML text, are merged into it.
+// Load reads a configuration for collector.Start. Further ones, of YAML text, are merged into it. Where the folder
+// of storage is left to the environment, each that is loaded has one of its own.
 func Load(t testing.TB, name string, over ...string) string {
 	t.Helper()
 	conf := parse(t, Read(t, name))
@@ -50,6 +52,12 @@ func Load(t testing.TB, name string, over ...string) string {
 	}
 	if conf.IsSet("processors::topk") {
 		set(t, conf, "processors::topk::gateways", gateways(conf))
+	}
+	if dir, _ := conf.Get("extensions::file_storage::directory").(string); strings.Contains(dir, "${env:") {
+		dir := t.TempDir()
+		for _, key := range []string{"file_storage::directory", "file_storage::compaction::directory", "storage_check::directory"} {
+			set(t, conf, "extensions::"+key, dir)
+		}
 	}
 	merged, err := yaml.Marshal(conf.ToStringMap())
 	require.NoError(t, err)
