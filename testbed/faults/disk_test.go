@@ -110,7 +110,7 @@ func TestAFullDiskStopsNothingAndLosesNothingThatWasDurable(t *testing.T) {
 			replay(t, clients, start.Add(10*time.Minute), 10, 60)
 			require.NoError(t, settled(f.gateway.api, l, queries()), "lists go on: %s", what)
 			for _, m := range f.members() {
-				m.awaitHealth(t, http.StatusServiceUnavailable)
+				m.awaitHealth(t, http.StatusInternalServerError)
 				require.Positive(t, m.failures(t), "%s: %s", m.name, what)
 			}
 
@@ -152,7 +152,7 @@ func TestAReadOnlyFolderStopsNothing(t *testing.T) {
 	}
 	for _, m := range f.members() {
 		m.start(t)
-		m.awaitHealth(t, http.StatusServiceUnavailable)
+		m.awaitHealth(t, http.StatusInternalServerError)
 		require.Contains(t, m.Output(), "\terror\t", "%s says that it stores nothing", m.name)
 	}
 	during := newLedger()

@@ -24,8 +24,8 @@ type kind struct {
 
 // light batches leave no checkpoint but those of the start; of heavy ones the journal is full every second or so.
 var (
-	light = workload{records: 100, pause: 40 * time.Millisecond, slots: 100}
-	heavy = workload{records: 100, pause: 10 * time.Millisecond, slots: 100, keyBytes: 4000}
+	light = workload{records: 40, pause: 15 * time.Millisecond, slots: 80}
+	heavy = workload{records: 100, pause: 10 * time.Millisecond, slots: 80, keyBytes: 4000}
 )
 
 var kinds = []kind{

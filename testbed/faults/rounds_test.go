@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/otel-topk/collector/testbed/collector"
 )
 
 var (
@@ -58,7 +56,7 @@ func newSeries(t *testing.T, k kind, seed uint64) *series {
 	t.Helper()
 	s := &series{kind: k, seed: seed, ledger: newLedger()}
 	s.fleet = startFleet(t, settings{clock: "wall", lateness: untilMinute(20 * time.Second), agents: k.agents})
-	s.clients = s.fleet.clients(t, seed, 2, k.workload, s.ledger)
+	s.clients = s.fleet.clients(t, seed, 3, k.workload, s.ledger)
 	s.watch = startWatch(s.fleet.gateway.api, queries())
 	t.Cleanup(s.watch.end)
 	return s
@@ -119,10 +117,4 @@ func (s *series) strike(t *testing.T, what string) {
 		m.start(t)
 		require.GreaterOrEqual(t, m.damaged(t), float64(n), "damaged values that %s counts: %s", m.name, what)
 	}
-}
-
-// damaged is how many stored values the member has set aside.
-func (m *member) damaged(t *testing.T) float64 {
-	t.Helper()
-	return collector.Value(t, m.Telemetry(t), "otelcol_processor_topk_stored_damaged")
 }

@@ -138,6 +138,8 @@ func (w *watch) look(q query) {
 // follows says why a list cannot come after the one before.
 func (w *watch) follows(q query, before, list *oracle.List, status int) error {
 	switch {
+	case w.lossy && status == http.StatusNotFound:
+		return nil // until it is published anew
 	case status != http.StatusOK:
 		return fmt.Errorf("status %d while the gateway is up", status)
 	case w.lossy:
@@ -171,7 +173,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// allowLoss from now on: of a list that was seen only an answer is asked.
+// allowLoss from now on: of a list that was seen only an answer is asked, be it that it is not there.
 func (w *watch) allowLoss() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
