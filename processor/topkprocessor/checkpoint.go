@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/otel-topk/collector/internal/depot"
 	"github.com/otel-topk/collector/internal/wire"
 )
@@ -17,9 +15,6 @@ const (
 	checkpointEvery = 30 * time.Second
 	checkpointRetry = 5 * time.Second // after a write that failed
 	commitEvery     = time.Second     // whoever waits for it
-
-	partBytes = 4 << 20                            // of states after which a checkpoint goes on in another part
-	maxPart   = partBytes + wire.MaxBodyBytes + 16 // bytes of states in a part
 )
 
 // checkpoint that is stored.
@@ -137,36 +132,15 @@ func (v *vault) store(c *cut) error {
 	return nil
 }
 
-// storeStates in parts from 1 on, each committed by itself, and say how many they are.
-func (v *vault) storeStates(n uint64, c *cut) (parts int, err error) {
-	var states []byte
-	put := func() error {
-		parts++
-		value := binary.LittleEndian.AppendUint64([]byte{checkpointVersion}, c.sequence)
-		value = v.counter.merger.encoder.EncodeAll(states, value)
-		states = states[:0]
-		if err := v.depot.Set(partKey(n, parts), value); err != nil {
-			return err
-		}
-		return v.depot.Commit(context.Background())
-	}
+// storeStates in parts, and say how many they are.
+func (v *vault) storeStates(n uint64, c *cut) (int, error) {
+	w := partWriter{vault: v, number: n, sequence: c.sequence}
 	for i := range c.states {
-		body, err := wire.EncodeState(&c.states[i])
-		if err != nil {
-			v.counter.logger.DPanic("An open state does not encode", zap.Error(err))
-			continue
-		}
-		states = appendBlock(states, body)
-		if len(states) >= partBytes {
-			if err := put(); err != nil {
-				return parts, err
-			}
+		if err := w.add(&c.states[i]); err != nil {
+			return w.parts, err
 		}
 	}
-	if len(states) > 0 {
-		err = put()
-	}
-	return parts, err
+	return w.parts, w.put()
 }
 
 // storeHead makes the parts a checkpoint. With the first one of this process the one before has left nothing more.
@@ -192,9 +166,4 @@ func (v *vault) storeHead(n uint64, parts int, c *cut) error {
 		return err
 	}
 	return nil
-}
-
-// partKey of a checkpoint's part; its head is part 0.
-func partKey(n uint64, part int) string {
-	return numbered(checkpointKey, n) + numbered("/", uint64(part))
 }

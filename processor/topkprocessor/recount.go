@@ -65,7 +65,7 @@ func (rc *recount) addState(s *wire.State) error {
 	switch {
 	case l == nil:
 		return errStored
-	case !rc.covers(s):
+	case int64(s.Minute) < l.floor.Load():
 		return nil // closed since
 	}
 	b := l.buckets[s.Minute]
@@ -81,6 +81,17 @@ func (rc *recount) addState(s *wire.State) error {
 	to.noteUse(s.Newest)
 	rc.states++
 	return nil
+}
+
+// closePlaces where a group that has none may have counted in overflow: it must not get a list of its own any more.
+func (rc *recount) closePlaces() {
+	for _, l := range rc.counter.ledgers {
+		for _, b := range l.buckets {
+			if b.overflow != nil && b.overflow.used.Load() {
+				b.full = true
+			}
+		}
+	}
 }
 
 // visit the journal.

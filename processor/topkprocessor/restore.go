@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"go.uber.org/zap"
 
@@ -143,33 +142,12 @@ func (s *survey) read(n uint64) (rc *recount, bad uint64, err error) {
 		}
 	}
 	for bad = 1; bad <= parts; bad++ {
-		if err := s.readStates(rc, s.parts[n][bad]); err != nil {
+		if err := rc.addPart(s.parts[n][bad], &s.bodies); err != nil {
 			return nil, bad, err
 		}
 	}
+	rc.closePlaces()
 	return rc, 0, nil
-}
-
-func (s *survey) readStates(rc *recount, part []byte) error {
-	r := reader{b: part}
-	r.version(checkpointVersion)
-	if r.fixed() != rc.sequence || r.bad {
-		return errStored
-	}
-	states, err := s.vault.decoder.DecodeAll(r.b, nil)
-	if err != nil {
-		return err
-	}
-	for r = (reader{b: states}); len(r.b) > 0; {
-		state, err := s.bodies.State(r.block())
-		if err != nil {
-			return err
-		}
-		if err := rc.addState(state); err != nil {
-			return err
-		}
-	}
-	return r.end()
 }
 
 // adopt the final states that were stored, and those of what was counted again. Of a bucket that is counted again nothing has
@@ -225,12 +203,4 @@ func (s *survey) tell(rc *recount) {
 				zap.String("rule", l.definition.Name))
 		}
 	}
-}
-
-// partOf is the inverse of partKey.
-func partOf(key string) (n, part uint64, ok bool) {
-	at := max(strings.LastIndexByte(key, '/'), 0)
-	n, first := numberOf(checkpointKey, key[:at])
-	part, second := numberOf("/", key[at:])
-	return n, part, first && second
 }

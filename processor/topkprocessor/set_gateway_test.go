@@ -22,6 +22,7 @@ type setGateway struct {
 
 	sets     map[setID]*stateSet
 	goodbyes map[wire.Epoch]bool
+	heard    map[wire.Epoch]bool
 	wrong    []string
 }
 
@@ -34,13 +35,16 @@ type setID struct {
 type stateSet struct {
 	states   map[rule.Group]*wire.State
 	finals   int
+	open     uint64 // total before the first final
 	complete bool
 }
 
-// connectFrom a machine: what was killed sends nothing.
-func (g *setGateway) connectFrom(m *machine) connect {
+// connectFrom a machine each gateway of a configuration to its own: what was killed sends nothing.
+func connectFrom(m *machine, gws ...*setGateway) connect {
 	return func(exporter.Settings, *otlpexporter.Config) (exporter.Logs, error) {
-		return &setSender{setGateway: g, machine: m}, nil
+		gw := gws[0]
+		gws = gws[1:]
+		return &setSender{setGateway: gw, machine: m}, nil
 	}
 }
 
@@ -64,11 +68,12 @@ func (s *setSender) ConsumeLogs(ctx context.Context, ld plog.Logs) error {
 // take a request. Called with mu held.
 func (g *setGateway) take(r received) error {
 	if g.sets == nil {
-		g.sets, g.goodbyes = map[setID]*stateSet{}, map[wire.Epoch]bool{}
+		g.sets, g.goodbyes, g.heard = map[setID]*stateSet{}, map[wire.Epoch]bool{}, map[wire.Epoch]bool{}
 	}
 	for _, s := range r.states {
 		g.takeState(s)
 	}
+	g.heard[r.report.Epoch] = true
 	if r.report.Goodbye {
 		g.goodbyes[r.report.Epoch] = true
 	}
@@ -86,8 +91,11 @@ func (g *setGateway) takeState(s *wire.State) {
 	if at.complete || old != nil && (old.Final || !s.Final && s.Sequence <= old.Sequence) {
 		return
 	}
-	if old != nil && old.Summary.Total() > s.Summary.Total() {
-		g.wrong = append(g.wrong, fmt.Sprintf("a total went from %d to %d", old.Summary.Total(), s.Summary.Total()))
+	if s.Group.Scope == rule.ScopeGlobal && old != nil && old.Summary.Total() > s.Summary.Total() {
+		g.wrong = append(g.wrong, fmt.Sprintf("%v: a total went from %d to %d", id, old.Summary.Total(), s.Summary.Total()))
+	}
+	if s.Final && at.finals == 0 {
+		at.open = at.total()
 	}
 	at.states[s.Group] = s
 	if !s.Final {
@@ -103,8 +111,18 @@ func (g *setGateway) takeState(s *wire.State) {
 		}
 	}
 	if len(at.states) != s.Groups {
-		g.wrong = append(g.wrong, fmt.Sprintf("%d finals of a set of %d", len(at.states), s.Groups))
+		g.wrong = append(g.wrong, fmt.Sprintf("%v: %d finals of a set of %d", id, len(at.states), s.Groups))
 	}
+	if at.total() < at.open {
+		g.wrong = append(g.wrong, fmt.Sprintf("%v: a total went from %d to %d", id, at.open, at.total()))
+	}
+}
+
+func (s *stateSet) total() (n uint64) {
+	for _, state := range s.states {
+		n += state.Summary.Total()
+	}
+	return n
 }
 
 // sum of all epochs by rule, minute and group.

@@ -12,7 +12,6 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/component/componenttest"
-	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/extension"
 	"go.opentelemetry.io/collector/extension/extensiontest"
@@ -32,8 +31,9 @@ type machine struct {
 	component.Host
 	extensions map[component.ID]component.Component
 
-	dead    atomic.Bool
-	onWrite func(ops []*storage.Operation) error // before each write; nil: nothing
+	dead       atomic.Bool
+	onWrite    func(ops []*storage.Operation) error // before each write; nil: nothing
+	afterWrite func()                               // nil: nothing
 
 	mu     sync.Mutex
 	client storage.Client
@@ -75,21 +75,17 @@ func (m *machine) kill(t testing.TB, p component.Component) {
 }
 
 // start a logs processor on the machine.
-func (m *machine) start(t testing.TB, cfg *Config, gw *setGateway, set processor.Settings, next consumer.Logs) *logs {
+func (m *machine) start(t testing.TB, yaml string, gws ...*setGateway) *logs {
 	t.Helper()
-	if next == nil {
-		next = consumertest.NewNop()
-	}
-	p, err := newFactory(gw.connectFrom(m)).CreateLogs(t.Context(), set, cfg, next)
+	return m.startWith(t, processortest.NewNopSettings(metadata.Type), yaml, gws...)
+}
+
+func (m *machine) startWith(t testing.TB, set processor.Settings, yaml string, gws ...*setGateway) *logs {
+	t.Helper()
+	p, err := newFactory(connectFrom(m, gws...)).CreateLogs(t.Context(), set, mustParse(t, yaml), consumertest.NewNop())
 	require.NoError(t, err)
 	require.NoError(t, p.Start(t.Context(), m))
 	return p.(*logs)
-}
-
-// startStored starts one with nothing special.
-func (m *machine) startStored(t testing.TB, yaml string, gw *setGateway) *logs {
-	t.Helper()
-	return m.start(t, mustParse(t, yaml), gw, processortest.NewNopSettings(metadata.Type), nil)
 }
 
 // fileStorage hands out clients of the machine.
@@ -121,9 +117,36 @@ func (c *machineClient) Batch(ctx context.Context, ops ...*storage.Operation) er
 	if c.machine.dead.Load() {
 		return errKilled
 	}
-	return c.Client.Batch(ctx, ops...)
+	err := c.Client.Batch(ctx, ops...)
+	if c.machine.afterWrite != nil {
+		c.machine.afterWrite()
+	}
+	return err
 }
 
 func (c *machineClient) Walk(ctx context.Context, visit storage.WalkFunc) error {
 	return c.Client.(storage.Walker).Walk(ctx, visit)
+}
+
+// storedKeys of the processor in a folder.
+func storedKeys(t testing.TB, folder string) (keys []string) {
+	t.Helper()
+	m := newMachine(t, folder)
+	files := m.extensions[component.MustNewID("file_storage")].(*fileStorage)
+	client, err := files.GetClient(t.Context(), component.KindProcessor, processortest.NewNopSettings(metadata.Type).ID, "")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, client.Close(t.Context())) }()
+	require.NoError(t, client.(storage.Walker).Walk(t.Context(), func(key string, _ []byte) ([]*storage.Operation, error) {
+		keys = append(keys, key)
+		return nil, nil
+	}))
+	return keys
+}
+
+// ignoreKilled leaves out what is of a machine that was killed.
+func ignoreKilled(err error) error {
+	if errors.Is(err, errKilled) {
+		return nil
+	}
+	return err
 }
