@@ -49,7 +49,7 @@ test: build ## every test that needs nothing but Go and a C compiler, with the r
 .PHONY: test-servers
 test-servers: build ## tests under faults, and against the real Prometheus and Chromium, installed by apt
 	tools/apt-install.sh prometheus chromium
-	go test -count=1 -p 1 -parallel 5 -timeout 15m $(SERVERS)
+	go test -count=1 -p 1 -parallel 6 -timeout 15m $(SERVERS)
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## golangci-lint, layers, file length, prose
@@ -85,7 +85,7 @@ test-memory: build ## memory under ten million distinct keys (minutes); writes t
 
 .PHONY: faults
 faults: build ## kill -9 and damaged values, ROUNDS of each kind (SEED: of the first; minutes); writes testbed/results
-	go test -count=1 -parallel 5 -run TestKilledProcesses -timeout 3h ./testbed/faults -v -rounds $(ROUNDS) -seed $(SEED) -results ../results
+	go test -count=1 -parallel 6 -run 'TestKilledProcesses|TestADamagedValue' -timeout 3h ./testbed/faults -v -rounds $(ROUNDS) -seed $(SEED) -results ../results
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for a short while (FUZZTIME)

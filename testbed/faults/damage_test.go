@@ -24,6 +24,14 @@ func TestADamagedValueOfTheGatewayIsReportedAndTheRestIsServed(t *testing.T) {
 	t.Cleanup(w.end)
 	w.allowLoss()
 	l := newLedger()
+	done := tally{kind: "damaged gateway", first: first}
+	defer func() {
+		done.kills = f.gateway.kills
+		for _, o := range append(l.others, l) {
+			done.add(o)
+		}
+		done.report(t, w)
+	}()
 	for i := range *rounds {
 		seed := first + uint64(i)
 		what := fmt.Sprintf("kind damaged gateway, seed %d", seed)
@@ -52,6 +60,8 @@ func TestADamagedValueOfTheGatewayIsReportedAndTheRestIsServed(t *testing.T) {
 		require.NoError(t, settled(f.gateway.api, l, queries()), what)
 		require.NoError(t, w.found(), what)
 		t.Log(what)
+		done.rounds++
+		done.hurts += len(chosen)
 	}
 }
 

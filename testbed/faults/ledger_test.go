@@ -21,25 +21,25 @@ type batch struct {
 // ledger is what a client knows of its records. What was answered is counted; what was sent may be.
 type ledger struct {
 	mu             sync.Mutex
-	answered, sent tallies
+	answered, sent counts
 	others         []*ledger // of records that may be counted, and need not
 	batches        int       // answered
 	repeats        int       // sent and not answered
 	late           int       // answered when their minute may have been closed
 }
 
-// tallies by rule.
-type tallies map[string]*oracle.Tally
+// counts by rule.
+type counts map[string]*oracle.Tally
 
 func newLedger() *ledger {
-	l := &ledger{answered: tallies{}, sent: tallies{}}
+	l := &ledger{answered: counts{}, sent: counts{}}
 	for _, rule := range ruleNames {
 		l.answered[rule], l.sent[rule] = new(oracle.Tally), new(oracle.Tally)
 	}
 	return l
 }
 
-func (t tallies) add(b *batch) {
+func (t counts) add(b *batch) {
 	at := b.at.UnixNano()
 	for _, r := range b.records {
 		t["slots"].Add(at, oracle.Global, b.slot, 1)
@@ -83,7 +83,7 @@ func (l *ledger) mayHold(o *ledger) { l.others = append(l.others, o) }
 func (l *ledger) window(list *oracle.List) (answered, sent *oracle.Counts) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	of := func(t tallies) *oracle.Counts {
+	of := func(t counts) *oracle.Counts {
 		return t[list.Rule].Window(*list.WindowStart, *list.AsOf, oracle.Group{Scope: list.Scope, Name: list.Group})
 	}
 	answered, sent = of(l.answered), of(l.sent)

@@ -32,6 +32,7 @@ func TestKilledProcessesLoseNothingThatWasAnswered(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel() // most of the time is waiting
 			s := newSeries(t, k, first)
+			defer s.report(t)
 			for range *rounds {
 				s.round(t)
 			}
@@ -48,13 +49,12 @@ type series struct {
 	ledger  *ledger
 	clients []*client
 	watch   *watch
-	cut     int // kills that left a checkpoint half written
-	hurts   int // stored values that were damaged
+	tally
 }
 
 func newSeries(t *testing.T, k kind, seed uint64) *series {
 	t.Helper()
-	s := &series{kind: k, seed: seed, ledger: newLedger()}
+	s := &series{kind: k, seed: seed, ledger: newLedger(), tally: tally{kind: k.name, first: seed}}
 	s.fleet = startFleet(t, settings{clock: "wall", lateness: untilMinute(20 * time.Second), agents: k.agents})
 	s.clients = s.fleet.clients(t, seed, 3, k.workload, s.ledger)
 	s.watch = startWatch(s.fleet.gateway.api, queries())
@@ -77,8 +77,7 @@ func (s *series) round(t *testing.T) {
 	s.rng = rand.New(rand.NewPCG(s.seed, 2))
 	s.seed++
 	load := startLoad(s.clients)
-	kills := 1 + s.rng.IntN(3)
-	for range kills {
+	for range 1 + s.rng.IntN(3) {
 		pause(s.rng, 300*time.Millisecond, 2500*time.Millisecond)
 		s.strike(t, what)
 	}
@@ -87,8 +86,31 @@ func (s *series) round(t *testing.T) {
 	quiet := time.Now()
 	require.NoError(t, settled(s.fleet.gateway.api, s.ledger, s.watch.queries), what)
 	require.NoError(t, s.watch.found(), what)
-	t.Logf("%s: %d strikes in %v, settled in %v; so far %v, %d checkpoints cut off, %d values damaged", what, kills,
-		quiet.Sub(start).Round(100*time.Millisecond), time.Since(quiet).Round(100*time.Millisecond), s.ledger, s.cut, s.hurts)
+	s.rounds++
+	t.Logf("%s: %v of load, settled in %v; so far %v", what,
+		quiet.Sub(start).Round(100*time.Millisecond), time.Since(quiet).Round(100*time.Millisecond), s.ledger)
+}
+
+// report of the rounds so far.
+func (s *series) report(t *testing.T) {
+	for _, m := range s.fleet.members() {
+		s.kills += m.kills
+	}
+	s.add(s.ledger)
+	s.tally.report(t, s.watch)
+}
+
+// awaitEdge waits, one time of two, for the next moment at which minutes are closed by agents or folded by the gateway, if it
+// is near.
+func (s *series) awaitEdge() {
+	const near = 5 * time.Second
+	now := time.Now()
+	for _, edge := range []time.Time{now.Add(near).Truncate(time.Minute), now.Add(near - s.fleet.lateness).Truncate(time.Minute).Add(s.fleet.lateness)} {
+		if wait := time.Until(edge); wait > 0 && s.rng.IntN(2) == 0 {
+			pause(s.rng, wait, wait+400*time.Millisecond)
+			return
+		}
+	}
 }
 
 // strike kills and starts again.
@@ -97,12 +119,14 @@ func (s *series) strike(t *testing.T, what string) {
 	victims := s.victims(s.fleet, s.rng)
 	if s.moment != nil {
 		s.moment(t, victims[0], s.rng)
+	} else {
+		s.awaitEdge()
 	}
 	for _, m := range victims {
 		m.kill()
 		if s.moment != nil {
 			if _, begun := newestCheckpoint(m.stored(t)); begun {
-				s.cut++
+				s.halves++
 			}
 		}
 		pause(s.rng, 0, 300*time.Millisecond)

@@ -187,6 +187,13 @@ func (w *watch) found() error {
 	return few(w.problems)
 }
 
+// count of lists that were read.
+func (w *watch) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.reads
+}
+
 func (w *watch) end() {
 	close(w.stop)
 	w.ended.Wait()

@@ -1,0 +1,73 @@
+package faults
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// tally of the rounds of a kind.
+type tally struct {
+	kind    string
+	first   uint64 // seed
+	rounds  int
+	kills   int
+	halves  int // kills that left a checkpoint half written
+	hurts   int // stored values that were damaged
+	batches int // answered
+	repeats int // sent and not answered
+}
+
+func (t *tally) add(l *ledger) {
+	t.batches += l.batches
+	t.repeats += l.repeats
+}
+
+// reported tallies, for the page of results.
+var reported struct {
+	sync.Mutex
+	rows []string
+}
+
+// report what was done until the test ended.
+func (t *tally) report(test *testing.T, w *watch) {
+	outcome := "held"
+	if test.Failed() {
+		outcome = fmt.Sprintf("failed at seed %d", t.first+uint64(t.rounds))
+	}
+	row := fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d | %d | %d | %s |",
+		t.kind, t.first, t.rounds, t.kills, t.halves, t.hurts, t.batches, t.repeats, w.count(), outcome)
+	test.Log(row)
+	reported.Lock()
+	defer reported.Unlock()
+	reported.rows = append(reported.rows, row)
+}
+
+const page = `# Rounds of faults
+
+Measured by ` + "`make faults`" + `: collectors killed by kill -9 at random moments under load, and started again from what they had stored.
+After each round every list and key was held against what clients had been answered and what they had sent.
+
+| kind | first seed | rounds | kills | of them within a checkpoint | values damaged | batches answered | batches sent without an answer | lists read meanwhile | promises |
+|---|---|---|---|---|---|---|---|---|---|
+%s
+`
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	if *results != "" {
+		slices.Sort(reported.rows)
+		text := fmt.Sprintf(page, strings.Join(reported.rows, "\n"))
+		if err := os.WriteFile(filepath.Join(*results, "faults.md"), []byte(text), 0o644); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
