@@ -12,3 +12,6 @@ func (s *Summary) Keys() iter.Seq[[]byte] {
 		}
 	}
 }
+
+// KeyBytes is how long the keys of all residents are together.
+func (s *Summary) KeyBytes() int { return len(s.residents.keys) }
