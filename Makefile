@@ -90,7 +90,7 @@ faults: build ## kill -9 and damaged values, ROUNDS of each kind (SEED: of the f
 .PHONY: fuzz
 fuzz: ## every fuzz target for a short while (FUZZTIME)
 	@grep -roE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | while IFS=: read -r file func; do \
-		go test -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")"; done
+		go test -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$(dirname "$$file")"; done
 
 .PHONY: clean
 clean: ## delete what was built
