@@ -108,7 +108,9 @@ func TestWhatWasWrittenWholeAndMakesNoSenseIsSetAside(t *testing.T) {
 		require.NoError(t, err)
 		return append(make([]byte, timeBytes), compress(b)...)
 	}
-	bomb := func(string, []byte) []byte { return append(make([]byte, timeBytes), compress(make([]byte, mostExpanded+1))...) }
+	bomb := func(string, []byte) []byte {
+		return append(make([]byte, timeBytes), compress(make([]byte, mostExpanded+1))...)
+	}
 	cut := func(_ string, value []byte) []byte { return value[:len(value)-1] }
 	change := func(edit func([]byte) []byte) func(string, []byte) []byte {
 		return func(_ string, value []byte) []byte {

@@ -12,6 +12,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otel-topk/collector/internal/wire"
 )
 
 // routeOf is the route that a path is answered under.
@@ -39,6 +41,15 @@ func FuzzHandler(f *testing.F) {
 		f.Add("/v1/status", query)
 		f.Add("/v1//trending/../x", query)
 	}
+	for _, query := range []string{
+		"at=2026-01-02T09:30:00Z&k=3", "at=1767344400&window=24h&group=us", "at=2026-01-02T13:30:00.5%2B02:00&region=eu", "at=&window=60m", "at=-1",
+		"at=9223372036854775807", "at=1e9&at=1", "from=2026-01-02T08:00:00Z&to=2026-01-02T12:00:00Z", "from=0&to=3600&scope=missing",
+		"from=1767340800&to=1767355200&scope=overflow", "to=0&from=0", "from=2262-04-11T22:00:00Z&to=0", "at=0&from=0", "to=9999-12-31T23:59:59Z&from=1",
+	} {
+		f.Add("/v1/trending", "rule=tenants&"+query)
+		f.Add("/v1/keys/tenant-001/count", "rule=tenants&"+query)
+		f.Add("/v1/count", "rule=routes&key=[\"a\",\"b\"]&"+query)
+	}
 	e := world(f)
 	d := description(f)
 	f.Fuzz(func(t *testing.T, path, query string) {
@@ -56,5 +67,42 @@ func FuzzHandler(f *testing.F) {
 		var body any
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &body))
 		assert.NoError(t, d.Components.Schemas["Error"].Value.VisitJSON(body, openapi3.MultiErrors()))
+	})
+}
+
+// FuzzStored: what cannot be a stored list or the index of an hour is refused, and what can reads back as it was.
+func FuzzStored(f *testing.F) {
+	e := world(f)
+	for _, l := range e.store.catalog().rules["tenants"].lists {
+		f.Add(encoded(f, l))
+	}
+	for _, era := range e.store.history.rules["tenants"].eras {
+		for _, at := range era.hours {
+			f.Add(at.encode(era))
+		}
+	}
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, value []byte) {
+		if l, err := decodeList(value); err == nil {
+			again, err := decodeList(encoded(t, l))
+			require.NoError(t, err)
+			assert.Equal(t, l.Snapshot, again.Snapshot)
+			assert.True(t, l.received.Equal(again.received))
+		}
+		var bodies wire.Bodies
+		if x, err := decodeIndex(value, &bodies); err == nil {
+			h := newHistory(newMemory(), defaultKeep, historyStored)
+			rollups := map[string]int{}
+			for i := range x.entries {
+				rollups[newEra(x.definition).rollupKey(x.start, x.entries[i].slot)] = 0
+			}
+			h.restoreHour(x, rollups)
+			era := h.rules[x.definition.Name].eras[0]
+			again, err := decodeIndex(era.hours[0].encode(era), &bodies)
+			require.NoError(t, err)
+			assert.LessOrEqual(t, len(again.entries), len(x.entries))
+			assert.Equal(t, x.start, again.start)
+			assert.Equal(t, x.reasons, again.reasons)
+		}
 	})
 }

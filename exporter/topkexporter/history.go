@@ -27,6 +27,7 @@ type history struct {
 	storage *storage
 	keep    time.Duration
 	most    int64 // bytes
+	mostNew int64 // bytes that are not durable
 	merges  chan struct{}
 	cache   spanCache
 
@@ -42,7 +43,10 @@ type history struct {
 }
 
 func newHistory(storage *storage, keep time.Duration, most int64) *history {
-	return &history{storage: storage, keep: keep, most: most, merges: make(chan struct{}, mostMerges), rules: map[string]*pastRule{}}
+	return &history{
+		storage: storage, keep: keep, most: most, mostNew: historyInMemory, rules: map[string]*pastRule{},
+		merges: make(chan struct{}, mostMerges), cache: spanCache{most: mostCachedSpans},
+	}
 }
 
 // pastRule is all that is kept under one name: definitions that differ are kept apart.
@@ -261,10 +265,10 @@ func (h *history) committed(durable bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.pending = slices.DeleteFunc(h.pending, func(at *hour) bool { return at.unwritten == 0 })
-	if !durable && h.unwritten > historyInMemory {
+	if !durable && h.unwritten > h.mostNew {
 		slices.SortFunc(h.pending, func(a, b *hour) int { return cmp.Compare(a.start, b.start) })
 		for _, oldest := range h.pending {
-			if h.unwritten > historyInMemory {
+			if h.unwritten > h.mostNew {
 				h.giveUp(func(at *hour) bool { return at == oldest })
 			}
 		}

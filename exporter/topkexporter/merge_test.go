@@ -2,7 +2,6 @@ package topkexporter
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -112,24 +111,22 @@ func TestMoreSpansThanMayBeMergedAtOnceAreToldToComeAgain(t *testing.T) {
 }
 
 func TestMergedSpansStayWithinTheirBound(t *testing.T) {
-	d := tenants(t, func(d *rule.Definition) { d.Shape.Width, d.Shape.Depth = 100_000, 8 })
+	d := tenants(t)
 	e := opened(t, &disk{})
-	s := empty(t, d)
-	for i := range 500 {
-		require.NoError(t, s.Add(fmt.Sprint("key", i), uint64(i)))
-	}
+	c := &e.store.history.cache
+	c.most = 256 << 10
 	for hour := range 24 {
-		roll(t, e, rollup(d, hourAt(hour-23), rule.Group{}, s))
-	}
-	for hour := range 24 {
+		roll(t, e, rollup(d, hourAt(hour-23), rule.Group{}, zipf(t, d, 500)))
 		get(e, "/v1/trending?at="+at(hourAt(hour-23)))
-		assert.LessOrEqual(t, e.store.history.cache.bytes, int64(mostCachedSpans))
+		assert.LessOrEqual(t, c.bytes, c.most)
 	}
-	spans := len(e.store.history.cache.spans)
-	assert.Greater(t, spans, 3)
-	assert.Less(t, spans, 24)
+	assert.Greater(t, len(c.spans), 3)
+	assert.Less(t, len(c.spans), 24)
 	assert.False(t, merged(t, e, "/v1/trending?at="+at(hourAt(0))), "the newest is kept")
 	assert.True(t, merged(t, e, "/v1/trending?at="+at(hourAt(-23))))
+	c.most = 1
+	get(e, "/v1/trending?at="+at(hourAt(-23)))
+	assert.Len(t, c.spans, 1, "one of any size")
 }
 
 // TestThePastIsReadWhileItChanges: each answer is of whole roll-ups, and its weights carry one factor an hour.

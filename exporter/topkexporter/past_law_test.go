@@ -146,7 +146,7 @@ func TestPastListsHoldTheTruth(t *testing.T) {
 			require.NoError(r, e.shutdown(t.Context()))
 			e = openedAt(t, hostOf(disk))
 		}
-		for range 5 {
+		for range 3 {
 			g := rapid.SampledFrom(pastGroups[:5]).Draw(r, "asked")
 			from := rapid.IntRange(0, pastHours-1).Draw(r, "from")
 			to := rapid.IntRange(from+1, pastHours).Draw(r, "to")

@@ -134,8 +134,13 @@ func zipf(t testing.TB, d *rule.Definition, n int) *topk.Summary {
 	return s
 }
 
-// world has one list of every kind.
-func world(t testing.TB) *topkExporter { return shelf(t, worldLists(t)...) }
+// world has one list of every kind, and a past.
+func world(t testing.TB) *topkExporter {
+	e := shelf(t, worldLists(t)...)
+	roll(t, e, worldPast(t)...)
+	e.handler.now = func() time.Time { return noon.Add(3 * time.Second) }
+	return e
+}
 
 // worldLists are of several rules, windows, groups and scopes, with keys that need care.
 func worldLists(t testing.TB) []published {

@@ -66,3 +66,29 @@ func (s *store) takeRollups(t testing.TB, now time.Time, rollups ...*wire.Rollup
 	}
 	return s.take(t.Context(), a, now)
 }
+
+// worldPast are the hours of the morning: of one group, with an overflow, and one of a definition that changed.
+func worldPast(t testing.TB) []*wire.Rollup {
+	d := tenants(t, grouped)
+	old := tenants(t, grouped, func(d *rule.Definition) { d.Weight = "bytes" })
+	rollups := []*wire.Rollup{hourly(t, old, hourAt(-4), map[string]uint64{"tenant-001": 9000})}
+	for n := range 3 {
+		all := empty(t, d)
+		for _, of := range []*wire.Rollup{
+			rollup(d, hourAt(n-2), group("eu"), summaryOf(t, d, map[string]uint64{"tenant-001": 7, "": 3})),
+			rollup(d, hourAt(n-2), rule.Group{Scope: rule.ScopeMissing}, zipf(t, d, 2000*(n+1))),
+			rollup(d, hourAt(n-2), rule.Group{Scope: rule.ScopeOverflow}, summaryOf(t, d, map[string]uint64{"tenant-002": 5})),
+			rollup(d, hourAt(n-2), rule.Group{}, all),
+		} {
+			if of.Summary != all {
+				require.NoError(t, all.Merge(of.Summary))
+			}
+			of.Summary.Flatten()
+			rollups = append(rollups, of)
+		}
+	}
+	for _, r := range rollups[len(rollups)-4:] {
+		r.PartialReasons = []string{"silent_shards"}
+	}
+	return rollups
+}

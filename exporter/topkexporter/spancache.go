@@ -16,8 +16,10 @@ type spanKey struct {
 	span  span
 }
 
-// spanCache keeps what was merged, and lets go first what was not asked for the longest. The zero value is ready.
+// spanCache keeps what was merged, and lets go first what was not asked for the longest.
 type spanCache struct {
+	most int64 // bytes
+
 	mu    sync.Mutex
 	spans map[spanKey]*cachedSpan
 	bytes int64
@@ -47,7 +49,7 @@ func (c *spanCache) put(key spanKey, p *past) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.drop(key)
-	for len(c.spans) > 0 && c.bytes+size > mostCachedSpans {
+	for len(c.spans) > 0 && c.bytes+size > c.most {
 		c.drop(c.oldest())
 	}
 	if c.spans == nil {
