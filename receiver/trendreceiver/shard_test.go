@@ -73,13 +73,18 @@ func (s *shard) request(states ...*wire.State) plog.Logs {
 	return ld
 }
 
+// requestAt is a request that says what was counted in a group in the minute of now.
+func (s *shard) requestAt(now time.Time, group string, weights map[string]uint64) plog.Logs {
+	return s.request(s.state(now, rule.Group{Scope: rule.ScopeGroup, Name: group}, weights))
+}
+
 // counted is a request that says what was counted by now.
 func (s *shard) counted(weights map[string]uint64) plog.Logs {
 	return s.request(s.state(time.Now(), rule.Group{}, weights))
 }
 
 func (s *shard) countedIn(group string, weights map[string]uint64) plog.Logs {
-	return s.request(s.state(time.Now(), rule.Group{Scope: rule.ScopeGroup, Name: group}, weights))
+	return s.requestAt(time.Now(), group, weights)
 }
 
 // foreign adds the log of an application to ld.

@@ -3,6 +3,7 @@ package trendreceiver
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/extension"
 	xstorage "go.opentelemetry.io/collector/extension/xextension/storage"
+
+	"github.com/otel-topk/collector/receiver/trendreceiver/internal/metadata"
 )
 
 var storageID = component.MustNewID("file_storage")
@@ -47,6 +50,7 @@ type disk struct {
 	opening error // of GetClient
 	writing error // of every write
 	clients []*diskClient
+	writes  atomic.Pointer[[]string] // keys of the last transaction
 }
 
 func newDisk(t testing.TB) *disk {
@@ -107,10 +111,17 @@ type diskClient struct {
 }
 
 func (c *diskClient) Batch(ctx context.Context, ops ...*xstorage.Operation) error {
+	var writes []string
 	for _, op := range ops {
-		if err := c.disk.failure(); err != nil && op.Type != xstorage.Get {
+		if op.Type != xstorage.Get {
+			writes = append(writes, op.Key)
+		}
+	}
+	if writes != nil {
+		if err := c.disk.failure(); err != nil {
 			return err
 		}
+		c.disk.writes.Store(&writes)
 	}
 	return c.Client.Batch(ctx, ops...)
 }
@@ -124,6 +135,7 @@ func storedGateway(t testing.TB, d component.Component, change func(*Config)) *g
 			change(c)
 		}
 	})
+	g.observed.ID = component.NewID(metadata.Type) // what it stores goes by it
 	g.host = &storedHost{extension: d}
 	return g
 }
