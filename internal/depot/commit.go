@@ -2,10 +2,11 @@ package depot
 
 import (
 	"context"
-
-	"go.opentelemetry.io/collector/extension/xextension/storage"
+	"slices"
+	"strings"
 
 	"github.com/zeebo/xxh3"
+	"go.opentelemetry.io/collector/extension/xextension/storage"
 )
 
 // group of commits that are written together.
@@ -53,6 +54,8 @@ func (d *Depot) write(ctx context.Context) {
 		ops = append(ops, &w.Operation)
 	}
 	d.mu.Unlock()
+	// bbolt splits a page only when it commits: in any other order each of many new keys moves those behind it.
+	slices.SortFunc(ops, func(a, b *storage.Operation) int { return strings.Compare(a.Key, b.Key) })
 	if len(ops) > 0 {
 		g.err = d.use(func() error { return d.client.Batch(ctx, ops...) })
 	}

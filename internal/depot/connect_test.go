@@ -17,10 +17,13 @@ import (
 type other struct {
 	component.StartFunc
 	component.ShutdownFunc
-	client storage.Client
+	client storage.Client // nil: it panics, as bbolt does on some damaged files
 }
 
 func (o other) GetClient(context.Context, component.Kind, component.ID, string) (storage.Client, error) {
+	if o.client == nil {
+		panic("freepages")
+	}
 	return o.client, nil
 }
 
@@ -48,6 +51,7 @@ func TestMisconfiguredStorageIsToldFromOneThatCannotBeOpenedNow(t *testing.T) {
 		"no such extension":       {host{}, `there is no extension "file_storage"`, true},
 		"it stores nothing":       {host{fileStorage: nil}, `"file_storage" is no storage extension`, true},
 		"it cannot list":          {host{fileStorage: other{client: storage.NewNopClient()}}, "cannot list what it holds", true},
+		"bbolt panics":            {host{fileStorage: other{}}, "the storage is damaged: freepages", false},
 		"another has it":          {ofFiles(dir), "timeout", false},
 		"the file is none of its": {ofFiles(garbage), "invalid", false},
 		"the folder is gone":      {ofFiles(gone), "no such file", false},

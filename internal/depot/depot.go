@@ -12,7 +12,8 @@ import (
 // Depot is a storage client with buffered writes. What is set or deleted is seen by Get at once, and is durable once a Commit
 // that began later returns nil. Safe for concurrent use.
 //
-// While commits fail, the buffer holds the last write of each key. It is for the caller to bound what it sets.
+// In memory it holds what is buffered, and some 20 bytes for each key that is stored. While commits fail, the buffer holds the
+// last write of each key, and each Commit tries all of it: it is for the caller to bound what it sets and how often it tries.
 type Depot struct {
 	client   storage.Client
 	lead     chan struct{} // held by who uses client
