@@ -135,7 +135,7 @@ func (g *gateway) fillDay(t testing.TB, states [][]byte) {
 	for _, size := range window.Sizes {
 		sum := c.empty(kind)
 		for i := range int(size) * min(g.shards, 4) {
-			g.b.merge(sum, g.b.decode(states[i%len(states)]))
+			g.b.merge(c, sum, g.b.decode(states[i%len(states)]))
 		}
 		at := window.PartOf(newest-24*60, size)
 		g.b.write(c, at, unique.Make(kind), sum)

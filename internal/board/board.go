@@ -106,7 +106,7 @@ type Stats struct {
 	TooHeavy                uint64 // states refused for what they weigh
 	Overloaded              uint64 // states and reports refused for MaxEpochs and MaxLiveBytes
 	Superseded              uint64 // states let go uncounted: their set was complete without them
-	GivenUpParts            uint64 // for MaxPartBytes
+	GivenUpParts            uint64 // for MaxPartBytes, or as they are more than the index of parts may hold
 	Unmerged                uint64 // summaries left out, as the total would pass 2^63
 	Unreadable              uint64 // stored values that could not be read
 	Unfit                   uint64 // stored values that fitted nothing
@@ -133,8 +133,12 @@ type Board struct {
 	rolled     int    // bytes of rollups in this publication
 	rolledAt   int64  // their time, which never goes back
 	late       bool   // there were more
+	anew       []string
+	mostParts  int
 	turn       string // rule of which an hour was last published in turn
 	drawer     *drawer
+	sumBytes   int64 // of sums of live states, more or less
+	mostSums   int64
 
 	codec   codec
 	decoded topk.Summary // the last one
@@ -167,12 +171,14 @@ func New(cfg Config) *Board {
 			FiveMinutes: 24 * time.Hour,
 			Hours:       hours,
 		},
-		drawer: newDrawer(held),
-		epochs: map[wire.Epoch]*epoch{},
-		rules:  map[string]*ruled{},
-		folded: -1,
-		codec:  newCodec(),
-		stats:  Stats{OverflowedGroups: map[string]uint64{}, CrowdedGroups: map[string]uint64{}},
+		drawer:    newDrawer(held),
+		mostSums:  cfg.MaxLiveBytes,
+		mostParts: mostParts,
+		epochs:    map[wire.Epoch]*epoch{},
+		rules:     map[string]*ruled{},
+		folded:    -1,
+		codec:     newCodec(),
+		stats:     Stats{OverflowedGroups: map[string]uint64{}, CrowdedGroups: map[string]uint64{}},
 	}
 }
 

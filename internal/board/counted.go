@@ -20,6 +20,7 @@ type ruled struct {
 	coverages   []coverage    // by window
 	rounds      uint64        // of publishing
 	turn        window.Minute // hour whose rollups were last published in turn
+	turning     []rule.Group  // of it that are still to come
 }
 
 // counted is what one definition counts.
@@ -37,6 +38,7 @@ type counted struct {
 	changes    map[window.Minute]*changes // by hour
 	flattening window.Part
 	toFlatten  []tag
+	oldest     window.Minute         // no part is older
 	floor      window.Minute         // parts before it were given up
 	flat       window.Minute         // hour parts before it are flat
 	until      window.Minute         // the newest of windows when they were last made
@@ -93,6 +95,9 @@ func (b *Board) counted(d *rule.Definition, now int64) (*counted, error) {
 		}
 		since := b.knownSince(r, now)
 		if c == nil {
+			if len(r.definitions) > 0 {
+				b.anew = append(b.anew, d.Name)
+			}
 			c = newCounted(r, d, fingerprint)
 		}
 		b.wake(c, d, since)
@@ -148,7 +153,7 @@ func (c *counted) awake() bool { return c.groups != nil }
 func (b *Board) wake(c *counted, d *rule.Definition, since int64) {
 	c.since = since
 	c.groups = map[rule.Group]*group{global: b.newGroup()}
-	c.room, c.ruleRoom = b.listRoom(d, residents(d, overflow)), b.ruleRoom(d)
+	c.room, c.ruleRoom = b.groupRoom(d), b.ruleRoom(d)
 	b.stats.Groups++
 	b.define(c, d)
 }
@@ -163,7 +168,7 @@ func (b *Board) sleep(c *counted) {
 
 // use takes the definition with the longest list for which there is room: k and residents are no part of the fingerprint.
 func (b *Board) use(c *counted, d *rule.Definition) {
-	room, ruleRoom := b.listRoom(d, residents(d, overflow)), b.ruleRoom(d)
+	room, ruleRoom := b.groupRoom(d), b.ruleRoom(d)
 	if d.K > c.rule.K && b.take(ruleRoom-c.ruleRoom+int64(c.named)*(room-c.room)) {
 		c.room, c.ruleRoom = room, ruleRoom
 		b.define(c, d)

@@ -113,7 +113,7 @@ func (at *presence) named() []wire.SilentShard {
 func (b *Board) elect(r *ruled, at *presence) *counted {
 	for _, f := range r.fingerprints() {
 		c := r.definitions[f]
-		if c.awake() && (r.served == nil || !r.served.awake() || at.reportingBy[f] > at.reportingBy[r.served.fingerprint]) {
+		if r.served == nil || c.awake() && (!r.served.awake() || at.reportingBy[f] > at.reportingBy[r.served.fingerprint]) {
 			b.serve(r, c)
 		}
 	}
@@ -123,7 +123,7 @@ func (b *Board) elect(r *ruled, at *presence) *counted {
 // serve lists c from now on; what was kept merged of another goes.
 func (b *Board) serve(r *ruled, c *counted) {
 	before := r.served
-	r.served = c
+	r.served, r.turning = c, nil
 	if before != nil {
 		before.forgetClosed()
 		b.keepRule(before)

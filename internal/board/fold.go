@@ -194,32 +194,3 @@ func (b *Board) forgetGroups(c *counted, s span) {
 		}
 	}
 }
-
-// shrink gives up the oldest parts of all until the limit holds.
-func (b *Board) shrink() {
-	for b.stats.PartBytes > b.cfg.MaxPartBytes {
-		var of *counted
-		var oldest window.Minute
-		for _, r := range b.rules {
-			for _, c := range r.definitions {
-				for at := range c.parts {
-					if of == nil || at.Start < oldest {
-						of, oldest = c, at.Start
-					}
-				}
-			}
-		}
-		if of == nil {
-			return
-		}
-		of.floor = oldest + 1
-		before := b.stats.Parts
-		for at := range of.parts {
-			if at.Start < of.floor {
-				b.discard(of, at)
-			}
-		}
-		b.stats.GivenUpParts += uint64(before - b.stats.Parts)
-		b.keepRule(of)
-	}
-}

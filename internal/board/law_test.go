@@ -55,6 +55,7 @@ func newFleet(t testing.TB, seed uint64, exact bool) *fleet {
 		}
 	}
 	f.b = New(cfg)
+	f.b.mostSums = []int64{0, 20_000, cfg.MaxLiveBytes + 1<<30}[r.IntN(3)]
 	for range 1 + r.IntN(4) {
 		f.join(exact)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/wire"
-	"github.com/otel-topk/collector/topk"
 )
 
 // minute holds what is live of one rule and minute, and who was folded.
@@ -20,7 +19,7 @@ type minute struct {
 	drawn    uint64
 
 	cells    map[rule.Group]*cell
-	all      cell   // of a grouped rule: the sum of all cells
+	all      memo   // of a grouped rule: the sum of all cells
 	overflow []*set // those with an overflow
 }
 
@@ -32,7 +31,7 @@ type set struct {
 	groups   int // as the last final said
 	finals   int
 	weight   uint64
-	overflow *topk.Summary // merged from the states that count there; nil: to be merged again
+	overflow memo // of the states that count there
 }
 
 // state is the newest of its epoch, minute and group.
@@ -46,12 +45,11 @@ type state struct {
 	encoded  []byte
 }
 
-// cell is the live part of one minute and group. Its sums are kept until a state changes.
+// cell is the live part of one minute and group.
 type cell struct {
 	states  []*state
-	sum     *topk.Summary
-	fresh   bool
-	bounded *topk.Summary // sum and the overflow of the sets that lack the group; nil: to be made again
+	own     memo
+	bounded memo // with the overflow of the sets that lack the group
 }
 
 func newMinute() *minute {
@@ -118,12 +116,10 @@ func (m *minute) drop(st *state) {
 // changed forgets what was summed up of a state's group.
 func (m *minute) changed(st *state) {
 	c := m.cells[st.group]
-	c.fresh, c.bounded = false, nil
+	c.own.fresh, c.bounded.fresh = false, false
 	if st.group == overflow {
-		st.set.overflow = nil
-		for _, c := range m.cells {
-			c.bounded = nil
-		}
+		st.set.overflow.fresh = false
+		m.unbound()
 	}
 	m.all.fresh = false
 }
@@ -158,12 +154,11 @@ func (m *minute) take(ready func(*set) bool) *minute {
 		case len(c.states):
 			delete(m.cells, g)
 			out.cells[g] = c
-			c.bounded = nil
 			continue
 		}
 		out.cells[g] = mine
 		c.states = slices.DeleteFunc(c.states, func(st *state) bool { return taken(st.set) })
-		c.fresh = false
+		c.own.fresh = false
 	}
 	for _, s := range m.overflow {
 		if taken(s) {
@@ -171,9 +166,15 @@ func (m *minute) take(ready func(*set) bool) *minute {
 		}
 	}
 	m.overflow = slices.DeleteFunc(m.overflow, taken)
-	for _, c := range m.cells {
-		c.bounded = nil
-	}
-	m.all = cell{}
+	m.unbound()
+	out.unbound()
+	m.all.fresh = false
 	return out
+}
+
+// unbound forgets which cells are bounded by which overflow.
+func (m *minute) unbound() {
+	for _, c := range m.cells {
+		c.bounded.fresh = false
+	}
 }

@@ -62,7 +62,7 @@ func (b *Board) addPart(sum *topk.Summary, c *counted, at window.Part, g rule.Gr
 
 func (b *Board) mergePart(sum *topk.Summary, c *counted, at window.Part, g tag) {
 	if own := b.read(c, at, g); own != nil {
-		b.merge(sum, own)
+		b.merge(c, sum, own)
 	}
 }
 
@@ -155,6 +155,9 @@ func (b *Board) write(c *counted, at window.Part, g tag, sum *topk.Summary) {
 func (b *Board) put(c *counted, at window.Part, g tag, value []byte) {
 	p := c.parts[at]
 	if p == nil {
+		if len(c.parts) == 0 || at.Start < c.oldest {
+			c.oldest = at.Start
+		}
 		p = part{}
 		c.parts[at] = p
 	}

@@ -22,7 +22,8 @@ type Published struct {
 type Publication struct {
 	Changed []Published
 	Ended   []*wire.Snapshot
-	Rollups []*wire.Rollup // of closed hours that changed, and in turn of those that did not
+	Rollups []*wire.Rollup // of closed hours that changed, and in turn of those that did not; Encoded, without Summary
+	Anew    []string       // rules of which another definition began to be counted
 }
 
 // listKey names a list of one rule.
@@ -90,17 +91,25 @@ func (b *Board) Publish(now int64) Publication {
 			out.Rollups = p.rollups(out.Rollups, at)
 		}
 		if name == turn {
-			out.Rollups = p.turn(out.Rollups, at)
+			var whole bool
+			if out.Rollups, whole = p.turn(out.Rollups, at); whole {
+				b.turn = name
+			}
 		}
 		p.forget(at)
 		out.Changed, out.Ended = append(out.Changed, p.changed...), append(out.Ended, p.ended...)
 	}
 	b.late = b.rolled >= rollupBytes
+	if minute {
+		b.forgetAsleep()
+	}
 	b.shrink()
+	b.forgetMemos()
+	out.Anew, b.anew = b.anew, nil
 	return out
 }
 
-// next of the names that has its turn.
+// next of the names after the one that had its turn.
 func (b *Board) next(names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -109,8 +118,7 @@ func (b *Board) next(names []string) string {
 	if found {
 		i++
 	}
-	b.turn = names[i%len(names)]
-	return b.turn
+	return names[i%len(names)]
 }
 
 // publication is what one rule publishes at one time.
@@ -172,7 +180,7 @@ func (p *publication) list(i int, key listKey, cover *coverage) {
 	published := Published{Snapshot: p.snapshot(i, key, cover, sum)}
 	if q := p.board.cfg.PointQueries; q == PointQueriesAll || q == PointQueriesGlobal && key.group == global {
 		published.Summary = &wire.WindowSummary{
-			Rule: c.rule, Window: key.window, Group: key.group, AsOf: published.Snapshot.AsOf, Summary: p.board.pruned(sum),
+			Rule: c.rule, Window: key.window, Group: key.group, AsOf: published.Snapshot.AsOf, Summary: p.board.pruned(c, sum),
 		}
 	}
 	p.changed = append(p.changed, published)
@@ -180,10 +188,10 @@ func (p *publication) list(i int, key listKey, cover *coverage) {
 }
 
 // pruned is a copy of sum that agrees with its lists and takes no more room than it needs.
-func (b *Board) pruned(sum *topk.Summary) *topk.Summary {
+func (b *Board) pruned(c *counted, sum *topk.Summary) *topk.Summary {
 	sum.Prune(summaryResidents)
 	s := empty(sum.Shape(), summaryResidents)
-	b.merge(s, sum)
+	b.merge(c, s, sum)
 	return s
 }
 
@@ -215,9 +223,9 @@ func (p *publication) snapshot(i int, key listKey, cover *coverage, sum *topk.Su
 func (p *publication) sum(i int, g rule.Group) *topk.Summary {
 	b, c := p.board, p.counted
 	sum := b.sums.take(c, g)
-	b.merge(sum, p.closed(i, g))
+	b.merge(c, sum, p.closed(i, g))
 	if len(p.minutes) > 0 && p.minutes[0] >= p.starts[i] {
-		b.merge(sum, p.live(g))
+		b.merge(c, sum, p.live(g))
 		return sum
 	}
 	for _, m := range p.minutes {
@@ -256,7 +264,7 @@ func (p *publication) closed(i int, g rule.Group) *topk.Summary {
 		k.edge, k.rest = edge, c.renew(k.rest, g)
 		p.addParts(k.rest, g, edge, p.newest)
 	}
-	p.board.merge(k.sum, k.rest)
+	p.board.merge(c, k.sum, k.rest)
 	p.addParts(k.sum, g, start, edge-1)
 	return k.sum
 }
@@ -269,11 +277,8 @@ func (p *publication) addParts(sum *topk.Summary, g rule.Group, first, last wind
 
 // edge is where the part of a window begins that is kept when its start moves: at the next larger part, if that leaves most.
 func (b *Board) edge(w time.Duration, start window.Minute) window.Minute {
-	size := window.FiveMinutes
-	if w > b.keep.Minutes {
-		size = window.OneHour
-	}
-	if w < 4*time.Duration(size)*window.Bucket {
+	size := b.restOf(w)
+	if size == 0 {
 		return start
 	}
 	return window.PartOf(start+window.Minute(size)-1, size).Start
@@ -324,6 +329,9 @@ func (p *publication) forget(at *presence) {
 }
 
 func (b *Board) forgetDefinition(c *counted) {
+	for m := range c.minutes {
+		b.forgetMinute(c, m)
+	}
 	delete(c.under.definitions, c.fingerprint)
 	b.remove(ruleKey(c.id))
 	b.remove(spareKey(c.id))

@@ -103,7 +103,7 @@ func (r *relics) reviveParts(known map[string]*counted) {
 	for of, parts := range r.parts {
 		c := known[of]
 		if c != nil {
-			c.parts = parts
+			c.parts = parts // oldest is 0
 		}
 		for at, p := range parts {
 			for g, s := range p {

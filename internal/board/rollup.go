@@ -87,28 +87,44 @@ func (a *changes) pending(roll *hourly) map[rule.Group]struct{} {
 	return a.groups
 }
 
-// turn appends the rollups of one more hour, which readers had before: the newest first, of each rule in turn.
-func (p *publication) turn(out []*wire.Rollup, at *presence) []*wire.Rollup {
+// turn appends the rollups of one more hour, which readers had before: the newest first, of each rule in turn. It says whether
+// that was all of the hour.
+func (p *publication) turn(out []*wire.Rollup, at *presence) ([]*wire.Rollup, bool) {
+	r := p.rule
+	if len(r.turning) == 0 {
+		r.turn = p.before(r.turn)
+	}
+	part := window.Part{Start: r.turn, Size: window.OneHour}
+	if p.counted.parts[part] == nil {
+		r.turning = nil
+		return out, true
+	}
+	roll := p.hour(part, at)
+	if len(r.turning) == 0 {
+		r.turning = roll.groups()
+	}
+	for len(r.turning) > 0 && p.board.rolled < rollupBytes {
+		out = roll.append(out, r.turning[0])
+		r.turning = r.turning[1:]
+	}
+	return out, len(r.turning) == 0
+}
+
+// before is the newest closed hour before h, or the newest of all if there is none.
+func (p *publication) before(h window.Minute) window.Minute {
 	newest, next := window.Minute(-1), window.Minute(-1)
-	for h := range p.counted.parts {
-		if h.Size == window.OneHour && h.End() <= p.newest {
-			newest = max(newest, h.Start)
-			if h.Start < p.rule.turn {
-				next = max(next, h.Start)
+	for at := range p.counted.parts {
+		if at.Size == window.OneHour && at.End() <= p.newest {
+			newest = max(newest, at.Start)
+			if at.Start < h {
+				next = max(next, at.Start)
 			}
 		}
 	}
 	if next < 0 {
-		next = newest
+		return newest
 	}
-	if p.rule.turn = next; next < 0 {
-		return out
-	}
-	roll := p.hour(window.Part{Start: next, Size: window.OneHour}, at)
-	for _, g := range roll.groups() {
-		out = roll.append(out, g)
-	}
-	return out
+	return next
 }
 
 // hourly makes the rollups of one hour.

@@ -58,10 +58,12 @@ func (b *Board) decode(encoded []byte) *topk.Summary {
 }
 
 // merge adds o to s. What cannot be added, as the sum would pass 2^63, is counted.
-func (b *Board) merge(s, o *topk.Summary) {
+func (b *Board) merge(c *counted, s, o *topk.Summary) {
 	if o == nil || s.Merge(o) != nil {
 		b.stats.Unmerged++
+		return
 	}
+	fit(c.rule, s)
 }
 
 // bound adds o to what s may lack.
@@ -71,85 +73,17 @@ func (b *Board) bound(s, o *topk.Summary) {
 	}
 }
 
-// live is what m holds of g, without bounds; nil: nothing.
-func (b *Board) live(c *counted, m *minute, g rule.Group) *topk.Summary {
-	if g == global && c.rule.Grouped() {
-		return b.liveGlobal(c, m)
-	}
-	at := m.cells[g]
-	if at == nil {
-		return nil
-	}
-	if !at.fresh {
-		at.reset(c, g)
-		for _, st := range at.states {
-			b.merge(at.sum, b.decode(st.encoded))
+// fit prunes a merged summary whose keys are so long that they take more room than is set aside for them. The longest list
+// always has room.
+func fit(d *rule.Definition, s *topk.Summary) {
+	for {
+		n, size := s.KeyBytes(), s.Size()
+		most := keyRoom(d, s.Capacity())
+		if n <= most || size <= d.K {
+			return
 		}
+		s.Prune(max(d.K, min(size-1, size*most/n)))
 	}
-	return at.sum
-}
-
-func (b *Board) liveGlobal(c *counted, m *minute) *topk.Summary {
-	if len(m.cells) == 0 {
-		return nil
-	}
-	if !m.all.fresh {
-		m.all.reset(c, global)
-		for _, g := range sorted(m.cells) {
-			b.merge(m.all.sum, b.live(c, m, g))
-		}
-	}
-	return m.all.sum
-}
-
-func (at *cell) reset(c *counted, g rule.Group) {
-	at.sum, at.fresh = c.renew(at.sum, g), true
-}
-
-// addLive adds to sum what m holds of g, and the overflow where records of g may be.
-func (b *Board) addLive(sum *topk.Summary, c *counted, m *minute, g rule.Group) {
-	own := b.live(c, m, g)
-	switch {
-	case g.Scope != rule.ScopeGroup || len(m.overflow) == 0:
-		if own != nil {
-			b.merge(sum, own)
-		}
-	case own == nil:
-		b.bound(sum, b.live(c, m, overflow))
-	default:
-		b.merge(sum, b.bounded(c, m, g))
-	}
-}
-
-// bounded is what m holds of g with the overflow of the sets that lack it.
-func (b *Board) bounded(c *counted, m *minute, g rule.Group) *topk.Summary {
-	at := m.cells[g]
-	if at.bounded != nil {
-		return at.bounded
-	}
-	at.bounded = at.sum
-	for _, s := range m.overflow {
-		if !s.lacks(g) {
-			continue
-		}
-		if at.bounded == at.sum {
-			at.bounded = at.sum.Clone()
-		}
-		b.bound(at.bounded, b.overflowOf(c, s))
-	}
-	return at.bounded
-}
-
-func (b *Board) overflowOf(c *counted, s *set) *topk.Summary {
-	if s.overflow == nil {
-		s.overflow = c.empty(overflow)
-		for _, g := range sorted(s.states) {
-			if st := s.states[g]; st.group == overflow {
-				b.merge(s.overflow, b.decode(st.encoded))
-			}
-		}
-	}
-	return s.overflow
 }
 
 // sorted is the keys of m in their order: global, those with a name, missing, overflow.
