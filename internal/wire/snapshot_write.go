@@ -63,6 +63,7 @@ func putItems(items pcommon.Slice, s *Snapshot) {
 	items.EnsureCapacity(len(s.List.Items))
 	for i, it := range s.List.Items {
 		m := items.AppendEmpty().SetEmptyMap()
+		m.EnsureCapacity(8) // as many as follow
 		m.PutInt("rank", int64(i+1))
 		m.PutStr("key", it.Key)
 		if len(s.Rule.Key) > 1 {
