@@ -45,7 +45,7 @@ func (c *counter) run() *run {
 func (r *run) append(dst []byte) ([]byte, error) {
 	dst = append(dst, r.epoch[:]...)
 	dst = appendBlock(dst, r.shard)
-	dst = append(dst, flag(r.clock.Event))
+	dst = append(dst, oneIf(r.clock.Event))
 	dst = binary.AppendUvarint(dst, uint64(r.clock.Lateness))
 	dst = binary.AppendUvarint(dst, uint64(r.clock.Future))
 	dst = binary.AppendUvarint(dst, uint64(len(r.rules)))
@@ -88,7 +88,7 @@ func readDuration(r *reader, most time.Duration) time.Duration {
 	return time.Duration(min(n, math.MaxInt64))
 }
 
-func flag(set bool) byte {
+func oneIf(set bool) byte {
 	if set {
 		return 1
 	}

@@ -128,21 +128,6 @@ func (c *machineClient) Walk(ctx context.Context, visit storage.WalkFunc) error 
 	return c.Client.(storage.Walker).Walk(ctx, visit)
 }
 
-// storedKeys of the processor in a folder.
-func storedKeys(t testing.TB, folder string) (keys []string) {
-	t.Helper()
-	m := newMachine(t, folder)
-	files := m.extensions[component.MustNewID("file_storage")].(*fileStorage)
-	client, err := files.GetClient(t.Context(), component.KindProcessor, processortest.NewNopSettings(metadata.Type).ID, "")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, client.Close(t.Context())) }()
-	require.NoError(t, client.(storage.Walker).Walk(t.Context(), func(key string, _ []byte) ([]*storage.Operation, error) {
-		keys = append(keys, key)
-		return nil, nil
-	}))
-	return keys
-}
-
 // ignoreKilled leaves out what is of a machine that was killed.
 func ignoreKilled(err error) error {
 	if errors.Is(err, errKilled) {

@@ -68,7 +68,7 @@ func newTelemetry(c *counter, set component.TelemetrySettings) (*telemetry, erro
 		b.RegisterProcessorTopkStatesRefusedCallback(observed(c.observeRefused)),
 		b.RegisterProcessorTopkStatesSentCallback(observed(c.perGateway(func(g *gateway) int64 { return int64(g.stats.states.Load()) }))),
 		b.RegisterProcessorTopkStorageFailuresCallback(observed(c.ofVault(func(v *vault) int64 { return int64(v.failures.Load()) }))),
-		b.RegisterProcessorTopkStorageUpCallback(observed(c.ofVault(func(v *vault) int64 { return int64(flag(v.isUp())) }))),
+		b.RegisterProcessorTopkStorageUpCallback(observed(c.ofVault(func(v *vault) int64 { return int64(oneIf(v.isUp())) }))),
 		b.RegisterProcessorTopkStoredDamagedCallback(observed(c.ofVault(func(v *vault) int64 { return int64(v.damaged()) }))),
 	)
 	if err != nil {
