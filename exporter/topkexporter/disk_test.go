@@ -175,7 +175,9 @@ func openedAt(t testing.TB, host component.Host, edits ...func(*Config)) *topkEx
 		edit(config)
 	}
 	require.NoError(t, config.Validate())
-	e, err := newExporter(config, exportertest.NewNopSettings(typ))
+	set := exportertest.NewNopSettings(typ)
+	set.ID = component.NewID(typ)
+	e, err := newExporter(config, set)
 	require.NoError(t, err)
 	require.NoError(t, e.open(t.Context(), host))
 	return e

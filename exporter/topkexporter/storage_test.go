@@ -288,3 +288,32 @@ func TestNothingStoredIsNoStorage(t *testing.T) {
 	assert.Equal(t, http.StatusOK, get(e, "/v1/status").Code)
 	assert.Equal(t, "none", decode[statusAnswer](t, get(e, "/v1/status")).Storage)
 }
+
+func TestFileStorageHoldsListsAndPast(t *testing.T) {
+	folder := t.TempDir()
+	var want []string
+	for range 3 {
+		host, end := fileStorage(t, folder)
+		e := openedAt(t, host)
+		if want == nil {
+			require.NoError(t, e.consumeLogs(t.Context(), logs(t, worldLists(t)...)))
+			roll(t, e, worldPast(t)...)
+		}
+		e.handler.now = func() time.Time { return noon }
+		var got []string
+		for _, target := range []string{
+			"/v1/trending?rule=tenants&k=20", "/v1/trending?rule=routes", "/v1/trending?rule=tenants&at=2026-01-02T08:00:00Z&window=24h",
+			"/v1/trending?rule=tenants&group=us&from=2026-01-02T09:00:00Z&to=2026-01-02T12:00:00Z", "/v1/keys/tenant-999999/count?rule=tenants&at=2026-01-02T11:00:00Z",
+		} {
+			w := get(e, target)
+			require.Equal(t, http.StatusOK, w.Code, w.Body)
+			got = append(got, w.Header().Get("ETag"))
+		}
+		if want == nil {
+			want = got
+		}
+		assert.Equal(t, want, got)
+		require.NoError(t, e.shutdown(t.Context()))
+		end()
+	}
+}
