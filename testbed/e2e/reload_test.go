@@ -33,7 +33,7 @@ func TestAReloadKeepsTheCounts(t *testing.T) {
 		awaitGateway(t, d.answers) // telemetry lives
 	}
 	load.flow(t)
-	load.end(t, d.answers, "window", "24h")
+	load.end(t, d.into[0], d.answers, "window", "24h")
 	endWatch()
 }
 
@@ -50,7 +50,7 @@ func TestARestartKeepsTheCounts(t *testing.T) {
 		d.answers.AwaitReady(t)
 	}
 	load.flow(t)
-	load.end(t, d.answers, "window", "24h")
+	load.end(t, d.into[0], d.answers, "window", "24h")
 	endWatch()
 }
 

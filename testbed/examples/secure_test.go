@@ -220,6 +220,11 @@ func awaitAnswer(t *testing.T, q question, api string, total uint64) {
 		return err == nil && status == http.StatusOK && json.Unmarshal([]byte(text), &list) == nil && list.Total == total
 	}, func() string { return "no list of " + q.url + ":\n" + body })
 	assert.Equal(t, 1, list.Coverage.Reporting)
+	for _, path := range []string{"/v1/rules", "/v1/status", "/metrics"} {
+		_, body, err := q.at(api, path).ask(t)
+		require.NoError(t, err)
+		saysNoSecret(t, body)
+	}
 }
 
 func refuseAskers(t *testing.T, q question, folder secured, api, elsewhere string) {
