@@ -40,7 +40,7 @@ certs: ## make the certificates to try examples/secure with, in certs/
 	go run ./testbed/cmd/certs
 
 # The packages that need servers from apt, or minutes, run by `make test-servers` only.
-SERVERS := ./testbed/servers ./testbed/faults
+SERVERS := ./testbed/servers ./testbed/faults ./testbed/soak
 
 .PHONY: test
 test: build ## every test that needs nothing but Go and a C compiler, with the race detector
@@ -86,6 +86,10 @@ test-memory: build ## memory under ten million distinct keys (minutes); writes t
 .PHONY: faults
 faults: build ## kill -9 and damaged values, ROUNDS of each kind (SEED: of the first; minutes); writes testbed/results
 	go test -count=1 -parallel 6 -run 'TestKilledProcesses|TestADamagedValue' -timeout 3h ./testbed/faults -v -rounds $(ROUNDS) -seed $(SEED) -results ../results
+
+.PHONY: soak
+soak: build ## days of event time in minutes: memory, goroutines and files level off; writes testbed/results
+	go test -count=1 -timeout 1h ./testbed/soak -v -hours 72 -results ../results
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for a short while (FUZZTIME)
