@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"hash"
+	"sync"
 
 	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/ottl"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/ottl/ottlfuncs"
@@ -33,6 +35,7 @@ func pseudonym[T any](secret string) ottl.Factory[T] {
 			return nil, errors.New("Pseudonym: needs the secret seed of the processor, and there is none")
 		}
 		target := args.(*pseudonymArguments[T]).Target
+		macs := sync.Pool{New: func() any { return hmac.New(sha256.New, []byte(secret)) }}
 		return func(ctx context.Context, record T) (any, error) {
 			found, err := target.Get(ctx, record)
 			if err != nil {
@@ -45,9 +48,12 @@ func pseudonym[T any](secret string) ottl.Factory[T] {
 			case failed:
 				return nil, errors.New("the value has no text")
 			}
-			mac := hmac.New(sha256.New, []byte(secret))
-			mac.Write(appendText(nil, &v))
-			return hex.EncodeToString(mac.Sum(nil)[:pseudonymBytes]), nil
+			mac := macs.Get().(hash.Hash)
+			defer macs.Put(mac)
+			mac.Reset()
+			var b [128]byte
+			mac.Write(appendText(b[:0], &v))
+			return hex.EncodeToString(mac.Sum(b[:0])[:pseudonymBytes]), nil
 		}, nil
 	})
 }

@@ -58,6 +58,7 @@ func clone(ld plog.Logs) plog.Logs {
 	return out
 }
 
+// M6: summaries repeated, reordered, lost in between.
 func TestStatesRepeatedReorderedOrLostCountAsTheLastOne(t *testing.T) {
 	requests, exact := recordStates(t, 5)
 	last := requests[len(requests)-1]
@@ -109,6 +110,7 @@ func cut(lr plog.LogRecord, n int) {
 	lr.Body().Bytes().FromRaw(lr.Body().Bytes().AsRaw()[:n])
 }
 
+// M5: what is corrupt, cut off, or claims a huge size.
 func TestWhatIsNoStateIsRefusedAloneAndWithoutItsData(t *testing.T) {
 	requests, exact := recordStates(t, 3)
 	d := startGateway(t, "event")
