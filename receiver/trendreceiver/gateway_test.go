@@ -5,13 +5,16 @@ import (
 	"context"
 	"net/http"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 )
@@ -97,6 +100,11 @@ func (g *gateway) send(ld plog.Logs) error {
 	return err
 }
 
+// deliver sends until it is answered, as a shard does.
+func (g *gateway) deliver(ld plog.Logs) {
+	require.EventuallyWithT(g, func(c *assert.CollectT) { assert.NoError(c, g.send(ld)) }, 10*time.Second, 10*time.Millisecond)
+}
+
 // answer over HTTP.
 type answer struct {
 	code       int
@@ -118,4 +126,15 @@ func (g *gateway) metric(name string) int64 {
 	m, err := g.observed.telemetry.GetMetric("otelcol_receiver_trend_" + name)
 	require.NoError(g, err)
 	return sum(m)
+}
+
+// publication waits for one that begins after this call.
+func (g *gateway) publication() {
+	count := func() uint64 {
+		m, err := g.observed.telemetry.GetMetric("otelcol_receiver_trend_publish_duration")
+		require.NoError(g, err)
+		return m.Data.(metricdata.Histogram[float64]).DataPoints[0].Count
+	}
+	before := count()
+	require.Eventually(g, func() bool { return count() > before+1 }, 10*time.Second, time.Millisecond)
 }

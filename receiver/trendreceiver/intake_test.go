@@ -91,6 +91,9 @@ func TestWhatTheBoardRefusesIsRefusedForGood(t *testing.T) {
 		"a state ahead of time": {func(s *shard) *wire.State {
 			return s.state(time.Now().Add(3*time.Hour), rule.Group{}, nil)
 		}, "too_early"},
+		"a state that weighs too much": {func(s *shard) *wire.State {
+			return s.state(time.Now(), rule.Group{}, map[string]uint64{"a": 1 << 62})
+		}, "weight"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			publishing(t, func(c *Config) { c.MaxRules = 1 }, func(t *testing.T, r *trend, _ *listPipeline, o observed) {
@@ -203,4 +206,21 @@ func sum(m metricdata.Metrics) (n int64) {
 		}
 	}
 	return n
+}
+
+func TestARuleWhoseDefinitionChangedIsToldOnce(t *testing.T) {
+	publishing(t, nil, func(t *testing.T, r *trend, lists *listPipeline, o observed) {
+		s := newShard(t, 1)
+		require.NoError(t, r.consume(t.Context(), s.counted(map[string]uint64{"a": 1})))
+		time.Sleep(10 * time.Second)
+		changed := newShard(t, 2)
+		changed.rule.Key = []string{`log.attributes["user.id"]`}
+		for range 3 {
+			require.NoError(t, r.consume(t.Context(), changed.counted(map[string]uint64{"u": 1})))
+			time.Sleep(10 * time.Second)
+		}
+		told := o.logs.FilterMessage("A rule starts anew: its definition is not the one of before").All()
+		require.Len(t, told, 1)
+		assert.Equal(t, "tenants", told[0].ContextMap()["rule"])
+	})
 }

@@ -55,7 +55,9 @@ func (t *trend) publish(ctx context.Context) int {
 		out = b.Publish(now.UnixNano())
 		stats = b.Stats()
 	})
+	t.telemetry.anew(out.Anew)
 	t.telemetry.limits(stats)
+	t.telemetry.damage(t.storage.damaged())
 	if t.lists != nil {
 		lists, failures := publishLists(ctx, t.lists, out.Changed, out.Ended)
 		rollups, more := publishRollups(ctx, t.lists, out.Rollups)

@@ -104,6 +104,8 @@ func reasonOf(err error) string {
 		return reasonOverloaded
 	case errors.Is(err, board.ErrRules):
 		return "rules"
+	case errors.Is(err, board.ErrWeight):
+		return "weight"
 	case errors.Is(err, board.ErrTooLate):
 		return "too_late"
 	case errors.Is(err, board.ErrTooEarly):

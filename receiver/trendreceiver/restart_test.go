@@ -21,8 +21,9 @@ import (
 // lives are gateways one after the other, on one disk and with one clock, which the test moves.
 type lives struct {
 	testing.TB
-	disk *disk
-	at   atomic.Int64
+	disk   *disk
+	at     atomic.Int64
+	change func(*Config) // nil: nothing
 }
 
 // newLives has its clock in the middle of a minute.
@@ -45,7 +46,12 @@ type life struct {
 }
 
 func (l *lives) start(w *wall) *life {
-	g := &life{gateway: storedGateway(l, l.disk, func(c *Config) { c.Windows = []time.Duration{5 * time.Minute, time.Hour} }), lives: l}
+	g := &life{lives: l, gateway: storedGateway(l, l.disk, func(c *Config) {
+		c.Windows = []time.Duration{5 * time.Minute, time.Hour}
+		if l.change != nil {
+			l.change(c)
+		}
+	})}
 	lists, err := consumer.NewLogs(func(ctx context.Context, ld plog.Logs) error {
 		if g.killed.Load() {
 			return nil
@@ -55,7 +61,7 @@ func (l *lives) start(w *wall) *life {
 	require.NoError(l, err)
 	g.logs(lists)
 	g.trend().now = l.now
-	g.gateway.start()
+	g.start()
 	return g
 }
 

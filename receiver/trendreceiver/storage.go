@@ -23,7 +23,13 @@ type storage struct {
 
 	mu      sync.Mutex
 	failing bool
+	failed  time.Time // when it was last tried in vain
 }
+
+// tryAgain is how long a storage that failed is left alone: each try writes all that was set since.
+const tryAgain = time.Second
+
+var errFailing = errors.New("the storage failed less than a second ago")
 
 // openStorage returns nil where none is configured, and where the configured one cannot be opened: this is told, and the
 // receiver works as without. An error is one of the configuration.
@@ -82,10 +88,13 @@ func (s *storage) apply() error {
 }
 
 // commit returns when all that the board stored is durable; staging is what apply said of it. What an error left out is written
-// by the next commit.
+// by a later commit.
 func (s *storage) commit(ctx context.Context, staging error) error {
 	if s == nil {
 		return nil
+	}
+	if s.rests() {
+		return errFailing
 	}
 	began := time.Now()
 	err := errors.Join(staging, s.depot.Commit(ctx))
@@ -93,18 +102,35 @@ func (s *storage) commit(ctx context.Context, staging error) error {
 		return err // nobody waits for it, and it says nothing of the storage
 	}
 	s.telemetry.committed(ctx, time.Since(began), err)
+	s.tell(err)
+	return err
+}
+
+// rests says whether it is too soon to try again.
+func (s *storage) rests() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if failing := err != nil; failing != s.failing {
-		s.failing = failing
-		s.telemetry.storing(err)
-		if failing {
-			s.report(componentstatus.NewRecoverableErrorEvent(err))
-		} else {
-			s.report(componentstatus.NewEvent(componentstatus.StatusOK))
-		}
+	return s.failing && time.Since(s.failed) < tryAgain
+}
+
+// tell how a commit went: when failing begins and when it ends.
+func (s *storage) tell(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.failing
+	s.failing = err != nil
+	if s.failing {
+		s.failed = time.Now()
 	}
-	return err
+	if s.failing == before {
+		return
+	}
+	s.telemetry.storing(err)
+	if s.failing {
+		s.report(componentstatus.NewRecoverableErrorEvent(err))
+	} else {
+		s.report(componentstatus.NewEvent(componentstatus.StatusOK))
+	}
 }
 
 // up says whether what is set becomes durable.

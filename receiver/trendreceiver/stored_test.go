@@ -98,7 +98,7 @@ func (d *disk) kill(t testing.TB) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, c := range d.clients {
-		require.NoError(t, c.Client.Close(context.Background()))
+		require.NoError(t, c.Close(context.Background()))
 	}
 	d.clients = nil
 }

@@ -30,6 +30,7 @@ type telemetry struct {
 	// Of the goroutine that publishes.
 	failing map[string]bool  // by signal
 	reached map[limit]uint64 // when it was last looked at
+	damaged uint64           // stored values, when it was last told
 }
 
 func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
@@ -58,6 +59,7 @@ func (t *telemetry) observe(stats func() board.Stats) error {
 		{b.RegisterReceiverTrendAcceptedCallback, func(s board.Stats) int64 { return int64(s.Accepted + s.Stale) }},
 		{b.RegisterReceiverTrendStaleCallback, func(s board.Stats) int64 { return int64(s.Stale) }},
 		{b.RegisterReceiverTrendFoldedCallback, func(s board.Stats) int64 { return int64(s.Folded) }},
+		{b.RegisterReceiverTrendSupersededCallback, func(s board.Stats) int64 { return int64(s.Superseded) }},
 		{b.RegisterReceiverTrendEpochsCallback, func(s board.Stats) int64 { return int64(s.LiveEpochs) }},
 		{b.RegisterReceiverTrendStatesCallback, func(s board.Stats) int64 { return int64(s.LiveStates) }},
 		{b.RegisterReceiverTrendStateBytesCallback, func(s board.Stats) int64 { return s.LiveBytes }},
@@ -115,6 +117,23 @@ func (t *telemetry) storing(err error) {
 		t.logger.Error("The storage takes nothing: shards are told to come again, and lists go on from memory", zap.Error(err))
 	} else {
 		t.logger.Info("The storage works again")
+	}
+}
+
+// anew tells of rules that are counted from the beginning, as their definition changed.
+func (t *telemetry) anew(rules []string) {
+	for _, rule := range rules {
+		if t.due("anew " + rule) {
+			t.logger.Info("A rule starts anew: its definition is not the one of before", zap.String("rule", rule))
+		}
+	}
+}
+
+// damage tells of stored values that were set aside; n is how many there were so far.
+func (t *telemetry) damage(n uint64) {
+	if n > t.damaged && t.due("damage") {
+		t.damaged = n
+		t.logger.Warn("Stored values were damaged and are set aside", zap.Uint64("values", n))
 	}
 }
 

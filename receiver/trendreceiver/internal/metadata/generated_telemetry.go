@@ -49,6 +49,7 @@ type TelemetryBuilder struct {
 	ReceiverTrendStorageFailures  metric.Int64Counter
 	ReceiverTrendStorageUp        metric.Int64ObservableGauge
 	ReceiverTrendStoredDamaged    metric.Int64ObservableCounter
+	ReceiverTrendSuperseded       metric.Int64ObservableCounter
 }
 
 // TelemetryBuilderOption applies changes to default builder.
@@ -272,6 +273,21 @@ func (builder *TelemetryBuilder) RegisterReceiverTrendStoredDamagedCallback(cb m
 	return nil
 }
 
+// RegisterReceiverTrendSupersededCallback sets callback for observable ReceiverTrendSuperseded metric.
+func (builder *TelemetryBuilder) RegisterReceiverTrendSupersededCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ReceiverTrendSuperseded, obs: o})
+		return nil
+	}, builder.ReceiverTrendSuperseded)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
 type observerInt64 struct {
 	embedded.Int64Observer
 	inst metric.Int64Observable
@@ -426,6 +442,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_receiver_trend_stored_damaged",
 		metric.WithDescription("Stored values that were not as they had been written, and were set aside. [Development]"),
 		metric.WithUnit("{value}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverTrendSuperseded, err = builder.meter.Int64ObservableCounter(
+		"otelcol_receiver_trend_superseded",
+		metric.WithDescription("States that never became final and left without counting, as all final ones of their shard, rule and minute had come. [Development]"),
+		metric.WithUnit("{state}"),
 	)
 	errs = errors.Join(errs, err)
 	return &builder, errs
