@@ -74,6 +74,13 @@ func (w *wall) shown() map[series]*wire.Snapshot {
 	return maps.Clone(w.lists)
 }
 
+// closed are the newest rollups.
+func (w *wall) closed() map[hour]*wire.Rollup {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.hours)
+}
+
 // global is the global list of the rule of a shard in the shortest window.
 func (w *wall) global() *wire.Snapshot {
 	if s := w.shown()[series{"tenants", 5 * time.Minute, rule.Group{}}]; s != nil {
