@@ -6,6 +6,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otel-topk/collector/internal/rule"
+	"github.com/otel-topk/collector/topk"
 )
 
 const (
@@ -17,6 +18,10 @@ const (
 type watch struct {
 	overflowed  uint64
 	overflow    recurrence
+	cut         uint64
+	cutting     recurrence
+	full        uint64
+	filling     recurrence
 	failed      uint64
 	failure     recurrence
 	skippedAt   time.Time // first record looked at while none was matched
@@ -32,6 +37,19 @@ func (w *watch) check(l *ledger, now time.Time, logger *zap.Logger) {
 		w.overflowed = n
 		if w.overflow.began(now) {
 			logger.Warn("More groups than max_groups; the records of further groups count in scope overflow", name, zap.Int("max_groups", l.maxGroups))
+		}
+	}
+	if n := t.cut.Load(); n > w.cut {
+		w.cut = n
+		if w.cutting.began(now) {
+			logger.Warn("Keys or groups are longer than max_key_bytes; they count under what is left of them and a hash", name,
+				zap.Int("max_key_bytes", l.definition.MaxKeyBytes))
+		}
+	}
+	if n := t.full.Load(); n > w.full {
+		w.full = n
+		if w.filling.began(now) {
+			logger.Warn("A list has all the weight that it can hold in a minute; further records are not counted", name, zap.Uint64("weight", topk.MaxTotal))
 		}
 	}
 	if n := t.failed.Load(); n > w.failed {

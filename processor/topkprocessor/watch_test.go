@@ -2,6 +2,7 @@ package topkprocessor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -103,6 +104,34 @@ func TestReachedMaxGroupsIsNamedOnceWithoutTheGroups(t *testing.T) { // L7
 		time.Sleep(2 * time.Second)
 		stop(t, p)
 		assert.Len(t, warnings(lines), 2, "said again after it was gone for long")
+	})
+}
+
+func TestReachedLimitsOfKeysAndWeightsAreNamedOnceWithoutTheKeys(t *testing.T) { // L7
+	synctest.Test(t, func(t *testing.T) {
+		set, lines := observedSettings()
+		p := startLogsWith(t, set, mustParse(t, tenants+`    max_key_bytes: 64
+    weight: log.attributes["size"]
+  - {name: fits, key: 'log.attributes["tenant"]'}
+`), (&fakeGateway{}).connect, nil)
+		for range 10 {
+			names := slices.Repeat([]string{strings.Repeat("secret", 20), "secret"}, 300)
+			ld := tenantLogs(time.Now(), names...)
+			for _, lr := range ld.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().All() {
+				lr.Attributes().PutInt("size", rule.MaxWeight)
+			}
+			require.NoError(t, p.ConsumeLogs(t.Context(), ld))
+			time.Sleep(30 * time.Second)
+		}
+		stop(t, p)
+		got := warnings(lines)
+		require.Len(t, got, 2)
+		assert.Contains(t, got[0], "max_key_bytes")
+		assert.Contains(t, got[1], "all the weight")
+		for _, line := range got {
+			assert.Contains(t, line, "rule=tenants")
+			assert.NotContains(t, line, "secret")
+		}
 	})
 }
 
