@@ -1,13 +1,17 @@
 package topkexporter
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
+	"go.uber.org/zap"
 
+	"github.com/otel-topk/collector/exporter/topkexporter/internal/metadatatest"
 	"github.com/otel-topk/collector/internal/depot"
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/wire"
@@ -40,12 +44,16 @@ func TestADamagedListIsSetAside(t *testing.T) {
 	d, _ := damagedDay(t)
 	damaged := d.keys(listPrefix)[0]
 	d.spoil(damaged)
-	e := opened(t, d)
+	e, tel, logged := observed(t, hostOf(d))
+	metadatatest.AssertEqualExporterTopkStoredDamaged(t, tel, value(1), metricdatatest.IgnoreTimestamp())
 	assert.Equal(t, 1, e.store.catalog().lists)
 	assert.Equal(t, uint64(1), e.store.storage.depot.Damaged())
 	assert.Equal(t, []string{aside + damaged}, d.keys(aside))
 	e.store.takeLists([]*wire.Snapshot{groupList(t, "tenants", "a"), groupList(t, "tenants", "b")}, nil, noon)
 	assert.Len(t, d.keys(listPrefix), 2, "the next publication heals it")
+	require.Equal(t, 1, logged.Len(), "it is told once")
+	assert.Equal(t, zap.ErrorLevel, logged.All()[0].Level)
+	assert.NotContains(t, fmt.Sprint(logged.All()[0]), listPrefix)
 }
 
 func TestADamagedRollupIsLeftOutSaidAndHealed(t *testing.T) {

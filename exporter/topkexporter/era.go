@@ -6,8 +6,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/window"
+	"github.com/otel-topk/collector/internal/wire"
 )
 
 const (
@@ -69,12 +72,27 @@ func (e *era) within(s span) []*hour {
 	return e.hours[from:to]
 }
 
-// find what is kept of a group, nil if there is nothing.
-func (e *era) find(start window.Minute, g rule.Group) *entry {
-	if at := e.at(start); at != nil {
-		return at.find(e, g)
+// knows says whether what is kept is as good as r: newer, or the same, as gateways repeat hours in turn. An hour that a gateway
+// saw from its beginning is not replaced by one who did not, as it has lost its memory since.
+func (e *era) knows(r *wire.Rollup) bool {
+	at := e.at(r.Hour)
+	if at == nil {
+		return false
 	}
-	return nil
+	if slices.Contains(r.PartialReasons, reasonShort) && !slices.Contains(at.reasons, reasonShort) {
+		return true
+	}
+	known := at.find(e, r.Group)
+	switch asOf := r.AsOf.UnixNano(); {
+	case known == nil:
+		return false
+	case asOf <= known.asOf:
+		return true
+	case known.hash == xxh3.Hash(r.Encoded) && at.says(r.PartialReasons):
+		known.asOf, at.reasonedAt = asOf, max(at.reasonedAt, asOf)
+		return true
+	}
+	return false
 }
 
 // groupTable numbers the groups of an era as long as an hour holds them.

@@ -13,8 +13,8 @@ import (
 	"github.com/otel-topk/collector/internal/wire"
 )
 
-// exposedRanks is how many ranks of a global list /metrics shows. A list takes at most 3 series a rank and 11 more, so
-// 41 for each rule and window, however often keys change places.
+// exposedRanks is how many ranks of a global list /metrics shows. A list takes at most 3 series a rank and 15 more, so
+// 45 for each rule and window, however often keys change places.
 const exposedRanks = 10
 
 var (
@@ -32,6 +32,10 @@ var (
 	partialDesc    = listDesc(wire.GaugePartial)
 	asOfDesc       = listDesc(wire.GaugeAsOf)
 	shardsDesc     = listDesc(wire.GaugeShards, "state")
+	lateDesc       = listDesc(wire.GaugeLate)
+	futureDesc     = listDesc(wire.GaugeFuture)
+	droppedDesc    = listDesc(wire.GaugeDropped)
+	overflowedDesc = listDesc(wire.GaugeOverflowed)
 
 	listsDesc    = prometheus.NewDesc("topk_lists", "Lists that are served, those of groups included.", nil, nil)
 	requestsDesc = prometheus.NewDesc("topk_http_requests_total", "Requests answered.", []string{"route", "code"}, nil)
@@ -57,7 +61,7 @@ func newMetricsPage(s *store, requests *requestCounts) http.Handler {
 func (e exposition) Describe(descs chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		estimateDesc, lowerDesc, keyDesc, totalDesc, totalUpperDesc, otherDesc, distinctDesc, thetaDesc, certifiedDesc,
-		partialDesc, asOfDesc, shardsDesc, listsDesc, requestsDesc,
+		partialDesc, asOfDesc, shardsDesc, lateDesc, futureDesc, droppedDesc, overflowedDesc, listsDesc, requestsDesc,
 	} {
 		descs <- d
 	}
@@ -104,6 +108,10 @@ func collectList(metrics chan<- prometheus.Metric, l *list) {
 	gauge(shardsDesc, float64(l.Coverage.Reporting), "reporting")
 	gauge(shardsDesc, float64(l.Coverage.Silent), "silent")
 	gauge(shardsDesc, float64(l.Coverage.Gone), "gone")
+	gauge(lateDesc, float64(l.Coverage.Late))
+	gauge(futureDesc, float64(l.Coverage.Future))
+	gauge(droppedDesc, float64(l.Coverage.Dropped))
+	gauge(overflowedDesc, float64(l.Coverage.OverflowedShards))
 }
 
 // valid is text as a label value may be.

@@ -46,6 +46,7 @@ func TestMetricsOfAList(t *testing.T) {
 	p := counted(t, d, 5*time.Minute, rule.Group{}, map[string]uint64{"a": 9, "b": 5})
 	p.PartialReasons = []string{"silent_shards"}
 	p.Coverage.Silent, p.Coverage.Gone = 1, 2
+	p.Coverage.Late, p.Coverage.Future, p.Coverage.Dropped, p.Coverage.OverflowedShards = 4, 5, 6, 7
 	got := scrape(t, shelf(t, p))
 	want := map[string]float64{"topk_lists": 1}
 	add := func(name string, value float64, extra string) { want[fmt.Sprintf(name, extra)] = value }
@@ -62,6 +63,7 @@ func TestMetricsOfAList(t *testing.T) {
 	for name, value := range map[string]float64{
 		"topk_total_weight": 14, "topk_total_weight_upper": 14, "topk_other": 0, "topk_distinct": 2, "topk_theta": 0, "topk_certified": 1,
 		"topk_partial": 1, "topk_as_of_seconds": float64(noon.Unix()),
+		"topk_late_records": 4, "topk_future_records": 5, "topk_dropped_states": 6, "topk_overflowed_shards": 7,
 	} {
 		add(name+labels, value, "")
 	}
@@ -101,7 +103,7 @@ func TestRanksThatSwapStayWithinTheBudget(t *testing.T) {
 				byRank[series] = true
 			}
 		}
-		require.LessOrEqual(t, lists, 3*exposedRanks+11)
+		require.LessOrEqual(t, lists, 3*exposedRanks+15)
 	}
 	assert.Len(t, byRank, exposedRanks)
 }

@@ -17,7 +17,7 @@ const (
 	// setBack is how far a clock may jump and come back without a loss.
 	setBack = time.Hour
 
-	// mostRollups bounds the index: about 60 bytes of memory each, those of the storage's own index included.
+	// mostRollups bounds the index: about 80 bytes of memory each, those of the storage's own index included.
 	mostRollups = 1_000_000
 )
 
@@ -67,13 +67,13 @@ func (r *pastRule) age(start window.Minute, now time.Time) time.Duration {
 // take keeps what is new, forgets what was kept long enough or has no room, and stages the writes that this takes.
 func (h *history) take(rollups []*wire.Rollup, now time.Time, t *tally) {
 	values := make([][]byte, len(rollups))
-	h.mu.RLock()
+	h.mu.Lock()
 	for i, r := range rollups {
 		if h.wants(r, now, t) {
 			values[i] = []byte{}
 		}
 	}
-	h.mu.RUnlock()
+	h.mu.Unlock()
 	for i, r := range rollups {
 		if values[i] != nil {
 			if body, err := wire.EncodeRollup(r); err == nil { // it was decoded, so it is fit to be encoded
@@ -115,11 +115,9 @@ func (h *history) wants(r *wire.Rollup, now time.Time, t *tally) bool {
 		t.stale++
 		return false
 	}
-	if e := past.era(r.Rule); e != nil {
-		if known := e.find(r.Hour, r.Group); known != nil && known.asOf >= r.AsOf.UnixNano() {
-			t.stale++
-			return false
-		}
+	if e := past.era(r.Rule); e != nil && e.knows(r) {
+		t.stale++
+		return false
 	}
 	return true
 }

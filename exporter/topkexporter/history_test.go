@@ -64,6 +64,42 @@ func TestALaterRollupReplacesAnEarlierOneOfItsHour(t *testing.T) {
 	}
 }
 
+func TestAnHourThatIsRepeatedIsNotWrittenAgain(t *testing.T) {
+	d, now := tenants(t, grouped), time.Now()
+	disk := &disk{}
+	e := opened(t, disk)
+	of := func(minutes int, reasons ...string) *wire.Rollup {
+		r := hourly(t, d, hourAt(0), map[string]uint64{"a": 1})
+		r.AsOf, r.PartialReasons = r.AsOf.Add(time.Duration(minutes)*time.Minute), reasons
+		return r
+	}
+	assert.Equal(t, tally{taken: 1}, e.store.takeRollups(t, now, of(0, "late", "overflow")))
+	assert.Equal(t, tally{stale: 1}, e.store.takeRollups(t, now, of(7, "late")))
+	assert.Equal(t, tally{taken: 1}, e.store.takeRollups(t, now, of(8)), "other reasons")
+	assert.Equal(t, tally{stale: 1}, e.store.takeRollups(t, now, of(9)))
+	assert.Equal(t, tally{stale: 1}, e.store.takeRollups(t, now, of(8, "late")), "older than what was repeated")
+	require.NoError(t, e.shutdown(t.Context()))
+	e = opened(t, disk)
+	assert.Equal(t, tally{stale: 1}, e.store.takeRollups(t, now, of(10)), "also after a restart")
+}
+
+func TestAGatewayThatLostItsMemoryDoesNotReplaceWhatItKnewBefore(t *testing.T) {
+	d := tenants(t, grouped)
+	e := opened(t, &disk{})
+	of := func(hour, minutes int, g rule.Group, weight uint64, reasons ...string) *wire.Rollup {
+		r := rollup(d, hourAt(hour), g, summaryOf(t, d, map[string]uint64{"a": weight}))
+		r.AsOf, r.PartialReasons = r.AsOf.Add(time.Duration(minutes)*time.Minute), reasons
+		return r
+	}
+	assert.Equal(t, tally{taken: 2}, e.store.takeRollups(t, noon, of(0, 0, rule.Group{}, 9), of(0, 0, group("eu"), 9)))
+	assert.Equal(t, tally{stale: 2, taken: 1}, e.store.takeRollups(t, noon,
+		of(0, 5, rule.Group{}, 1, reasonShort), of(0, 5, group("us"), 1, reasonShort), of(1, 5, rule.Group{}, 2, reasonShort)))
+	assert.Equal(t, []uint64{9, 2}, totals(t, e, hourAt(0), hourAt(1)))
+	assert.Equal(t, tally{taken: 1}, e.store.takeRollups(t, noon, of(1, 6, rule.Group{}, 1, reasonShort)), "it knows as much now as then")
+	assert.Equal(t, tally{taken: 1}, e.store.takeRollups(t, noon, of(0, 6, rule.Group{}, 7)))
+	assert.Equal(t, []uint64{7, 1}, totals(t, e, hourAt(0), hourAt(1)))
+}
+
 func TestHoursAreKeptAsLongAsKeepSays(t *testing.T) {
 	d := tenants(t)
 	for name, start := range map[string]time.Time{"as they pass": noon, "replayed years later": noon.Add(7 * 365 * 24 * time.Hour)} {

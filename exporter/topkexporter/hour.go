@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/window"
 	"github.com/otel-topk/collector/internal/wire"
@@ -30,7 +32,8 @@ type entry struct {
 	slot  uint32 // in its key
 	size  uint32 // bytes of its value
 	total uint64
-	asOf  int64 // Unix nanoseconds
+	hash  uint64 // of the encoded summary
+	asOf  int64  // Unix nanoseconds
 }
 
 // entryBytes is what an entry counts beside its value, for the keys and indexes that it needs.
@@ -62,7 +65,7 @@ func (at *hour) put(e *era, r *wire.Rollup, size int) (slot uint32, grown int64)
 	if r.Group.Scope != rule.ScopeGlobal {
 		at.parts += r.Summary.Total() - known.total
 	}
-	known.size, known.total, known.asOf = uint32(size), r.Summary.Total(), r.AsOf.UnixNano()
+	known.size, known.total, known.hash, known.asOf = uint32(size), r.Summary.Total(), xxh3.Hash(r.Encoded), r.AsOf.UnixNano()
 	at.reason(r)
 	return known.slot, grown
 }
@@ -92,6 +95,20 @@ func (at *hour) reason(r *wire.Rollup) {
 			at.reasons = append(at.reasons, reason)
 		}
 	}
+}
+
+// says is whether these are the reasons that are known.
+func (at *hour) says(reasons []string) bool {
+	n := 0
+	for _, reason := range reasons {
+		if reason == reasonOverflow {
+			continue
+		}
+		if n++; !slices.Contains(at.reasons, reason) {
+			return false
+		}
+	}
+	return n == len(at.reasons)
 }
 
 // whole says whether the groups of the hour add up to the global list, so that a group without an entry has no record in it.

@@ -34,6 +34,7 @@ func (at *hour) encode(e *era) []byte {
 		b = binary.AppendUvarint(b, uint64(known.slot))
 		b = binary.AppendUvarint(b, uint64(known.size))
 		b = binary.AppendUvarint(b, known.total)
+		b = binary.AppendUvarint(b, known.hash)
 		b = binary.AppendVarint(b, known.asOf)
 	}
 	return compress(b)
@@ -71,7 +72,7 @@ func decodeIndex(value []byte, bodies *wire.Bodies) (*indexed, error) {
 		g := rule.Group{Scope: rule.Scope(in.number(uint64(rule.ScopeOverflow))), Name: string(in.text())}
 		known := entry{
 			slot: uint32(in.number(uint64(x.next))), size: uint32(in.number(math.MaxUint32)),
-			total: in.number(math.MaxUint64), asOf: in.signed(),
+			total: in.number(math.MaxUint64), hash: in.number(math.MaxUint64), asOf: in.signed(),
 		}
 		if in.failed {
 			break

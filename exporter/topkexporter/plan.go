@@ -12,6 +12,7 @@ import (
 // Partial reasons of spans of the past.
 const (
 	reasonOverflow = "overflow"
+	reasonShort    = "short_window"
 	reasonChanged  = "definition_changed" // hours of another definition are left out
 	reasonDamaged  = "damaged"            // a roll-up could not be read
 	reasonMissing  = "missing_hours"      // hours without a roll-up

@@ -26,11 +26,13 @@ var (
 func tour(t *testing.T) *topkExporter {
 	d := tenants(t, grouped)
 	stream := zipf(t, d, 5000)
-	return shelf(t,
+	e := shelf(t,
 		summed(d, 5*time.Minute, rule.Group{}, stream),
 		summed(d, time.Hour, rule.Group{}, stream),
-		summed(d, 5*time.Minute, rule.Group{Scope: rule.ScopeGroup, Name: "eu-west-1"}, stream),
+		summed(d, 5*time.Minute, group("eu-west-1"), stream),
 	)
+	roll(t, e, rollup(d, elevenOClock, rule.Group{}, stream), rollup(d, elevenOClock, group("eu-west-1"), stream))
+	return e
 }
 
 // TestREADMEAnswers runs every curl line; the JSON after it is the answer, word for word.

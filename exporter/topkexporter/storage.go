@@ -29,6 +29,7 @@ type storage struct {
 	busy      chan struct{}
 	writes    sync.WaitGroup
 	failing   atomic.Bool
+	damaged   uint64 // values, as was told
 	telemetry *telemetry
 	report    func(*componentstatus.Event)
 }
@@ -96,6 +97,10 @@ func (s *storage) commit(ctx context.Context) bool {
 		return true
 	}
 	s.telemetry.committed(ctx, err)
+	if n := s.depot.Damaged(); n > s.damaged {
+		s.damaged = n
+		s.telemetry.damage(n)
+	}
 	if failing := err != nil; failing != s.failing.Swap(failing) {
 		s.telemetry.storing(err)
 		if failing {

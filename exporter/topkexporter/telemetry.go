@@ -71,6 +71,11 @@ func (t *telemetry) storageClosed(err error) {
 	t.logger.Error("The storage cannot be used: lists and history are lost with this process", zap.Error(err))
 }
 
+// damage tells of stored values that were set aside, n so far.
+func (t *telemetry) damage(n uint64) {
+	t.logger.Error("Stored values were damaged and are set aside: what they held is left out until it comes again", zap.Uint64("values", n))
+}
+
 // committed counts a write to the storage that failed.
 func (t *telemetry) committed(ctx context.Context, err error) {
 	if err != nil {
