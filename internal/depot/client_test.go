@@ -14,6 +14,7 @@ var errFull = errors.New("the disk is full")
 type client struct {
 	storage.Client
 	full    atomic.Bool
+	every   int64         // 0: none; else of so many writes the last fails
 	batches atomic.Int64  // that write
 	asked   atomic.Int64  // keys that were read
 	hold    chan struct{} // nil: it does not stop; else each Batch takes one
@@ -31,8 +32,7 @@ func (c *client) Batch(ctx context.Context, ops ...*storage.Operation) error {
 	if c.hold != nil {
 		<-c.hold
 	}
-	c.batches.Add(1)
-	if c.full.Load() {
+	if n := c.batches.Add(1); c.full.Load() || c.every > 0 && n%c.every == 0 {
 		return errFull
 	}
 	return c.Client.Batch(ctx, ops...)
