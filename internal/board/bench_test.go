@@ -39,6 +39,7 @@ func BenchmarkPublish(b *testing.B) {
 		{100, 1, 10_000},
 		{4, 500, 100},
 		{4, 500, 3000},
+		{100, 500, 20},
 	} {
 		b.Run(fmt.Sprintf("shards=%d/groups=%d/events=%d", bb.shards, bb.groups, bb.events), func(b *testing.B) {
 			d := ungrouped(b, "rule")
@@ -57,11 +58,13 @@ func BenchmarkPublish(b *testing.B) {
 			}
 			b.ReportMetric(float64(len(encoded[0])), "B/state")
 			b.ResetTimer()
+			g.publishing = 0
 			start := cpuTime(b)
 			for range b.N {
 				g.period(b, publishInterval)
 			}
 			b.ReportMetric(100*(cpuTime(b)-start).Seconds()/float64(b.N)/publishInterval.Seconds(), "%core")
+			b.ReportMetric(float64(g.publishing.Milliseconds())/float64(b.N), "ms/publish")
 			runtime.GC()
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
@@ -91,6 +94,7 @@ type gateway struct {
 	now            int64
 	shards, groups int
 	sequence       uint64
+	publishing     time.Duration
 }
 
 func (g *gateway) send(t testing.TB, final bool) {
@@ -121,7 +125,9 @@ func (g *gateway) period(t testing.TB, d time.Duration) {
 	}
 	g.send(t, false)
 	g.send(t, false)
+	start := time.Now()
 	g.b.Publish(g.now)
+	g.publishing += time.Since(start)
 }
 
 // fillDay gives each group the same parts of the day before: of a size, merged from as many minutes and shards.
@@ -157,4 +163,30 @@ func (g *gateway) only() (*ruled, *counted) {
 		}
 	}
 	return nil, nil
+}
+
+// BenchmarkPresences is what a publication takes with 10,000 shards of 10 rules that send nothing new.
+func BenchmarkPresences(b *testing.B) {
+	board := New(wallConfig())
+	now := noon
+	for i := range 10_000 {
+		epoch := wire.Epoch{1, byte(i), byte(i >> 8)}
+		r := &wire.Report{Epoch: epoch, Shard: fmt.Sprint("shard-", i)}
+		for j := range 10 {
+			name := fmt.Sprint("rule-", j)
+			r.Rules = append(r.Rules, wire.RuleReport{Rule: name, Records: 1})
+			if i == 0 {
+				s := newShard(b, 1, "shard", ungrouped(b, name))
+				s.epoch = epoch
+				s.add(now, global, "k", 1)
+				accept(b, board, now, s.send(window.MinuteOf(now), true)...)
+			}
+		}
+		require.NoError(b, board.Report(r, now))
+	}
+	board.Publish(now)
+	b.ResetTimer()
+	for range b.N {
+		board.Publish(now)
+	}
 }

@@ -1,9 +1,7 @@
 package board
 
 import (
-	"cmp"
 	"slices"
-	"time"
 
 	"github.com/otel-topk/collector/internal/window"
 	"github.com/otel-topk/collector/internal/wire"
@@ -37,7 +35,7 @@ type coverage struct {
 func (b *Board) cover(r *ruled, i int, s span, at *presence) *coverage {
 	c := r.served
 	next := coverage{
-		Coverage:  wire.Coverage{Reporting: at.reporting, Silent: at.silent, Gone: at.gone, SilentShards: at.named()},
+		Coverage:  wire.Coverage{Reporting: at.reporting, Silent: at.silent, Gone: at.gone, SilentShards: at.named},
 		conflicts: r.conflicts(at),
 	}
 	var sum incidents
@@ -47,7 +45,7 @@ func (b *Board) cover(r *ruled, i int, s span, at *presence) *coverage {
 		}
 	}
 	next.Late, next.Future, next.Dropped = sum.late, sum.future, sum.dropped
-	for _, last := range at.overflowed[c.fingerprint] {
+	for _, last := range at.of(c.fingerprint).overflowed {
 		if last >= s.starts[i] {
 			next.OverflowedShards++
 		}
@@ -97,23 +95,11 @@ func (c *coverage) same(o *coverage) bool {
 		slices.Equal(c.SilentShards, o.SilentShards) && slices.Equal(c.reasons, o.reasons) && slices.Equal(c.conflicts, o.conflicts)
 }
 
-// named are the shards that are silent for longest.
-func (at *presence) named() []wire.SilentShard {
-	slices.SortFunc(at.silentEpochs, func(a, c *epoch) int {
-		return cmp.Or(cmp.Compare(a.last, c.last), cmp.Compare(a.shard, c.shard))
-	})
-	var named []wire.SilentShard
-	for _, e := range at.silentEpochs[:min(silentNamed, len(at.silentEpochs))] {
-		named = append(named, wire.SilentShard{Shard: e.shard, Since: time.Unix(0, e.last).UTC()})
-	}
-	return named
-}
-
 // elect serves the definition that most reporting shards count; among equals the one that was served, then the first.
 func (b *Board) elect(r *ruled, at *presence) *counted {
 	for _, f := range r.fingerprints() {
 		c := r.definitions[f]
-		if r.served == nil || c.awake() && (!r.served.awake() || at.reportingBy[f] > at.reportingBy[r.served.fingerprint]) {
+		if r.served == nil || c.awake() && (!r.served.awake() || at.of(f).reporting > at.of(r.served.fingerprint).reporting) {
 			b.serve(r, c)
 		}
 	}
@@ -154,7 +140,7 @@ func (b *Board) see(c *counted, s span) {
 func (r *ruled) conflicts(at *presence) []wire.Conflict {
 	var all []wire.Conflict
 	for _, f := range r.fingerprints() {
-		if n := at.reportingBy[f]; n > 0 && f != r.served.fingerprint {
+		if n := at.of(f).reporting; n > 0 && f != r.served.fingerprint {
 			all = append(all, wire.Conflict{Fingerprint: f, LiveShards: n, Rule: r.definitions[f].public})
 		}
 	}

@@ -1,10 +1,7 @@
 package board
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/otel-topk/collector/internal/window"
 	"github.com/otel-topk/collector/internal/wire"
@@ -126,84 +123,4 @@ func (b *Board) tell(e *epoch, p *reported, told *wire.RuleReport, now int64) {
 	} else {
 		p.unplaced.add(news)
 	}
-}
-
-// presence of the shards of one rule.
-type presence struct {
-	reporting, silent, gone int
-	silentEpochs            []*epoch
-	reportingBy             map[string]int // by fingerprint
-	liveBy                  map[string]int // by fingerprint; silent ones included
-	unplaced                incidents
-	overflowed              map[string][]window.Minute // by fingerprint: of each shard with an overflow, the newest
-}
-
-// presences looks at every shard: it lets those go that were silent for too long, and forgets those that were gone for a
-// day, or are too many. An epoch that fell silent before another one of the same shard began was restarted: it is gone.
-func (b *Board) presences(now int64) map[string]*presence {
-	restarted := make(map[string]int64, len(b.epochs)) // shard: when its last epoch began
-	for _, e := range b.epochs {
-		restarted[e.shard] = max(restarted[e.shard], e.first)
-	}
-	gone := make([]*epoch, 0, len(b.epochs)-b.stats.LiveEpochs)
-	all := map[string]*presence{}
-	for _, e := range b.epochs {
-		if e.last > now { // the clock was set back
-			e.first, e.last, e.changed = min(e.first, now), now, true
-		}
-		silence := time.Duration(now - e.last)
-		switch {
-		case e.gone:
-		case silence >= silentAfter && restarted[e.shard] > e.last:
-			b.leave(e)
-		case silence >= goneAfter && time.Duration(now-b.began) >= goneAfter:
-			b.leave(e)
-			b.miss(e, now)
-		}
-		if e.gone {
-			gone = append(gone, e)
-		}
-		for _, p := range e.reports {
-			if b.rules[p.rule] == nil {
-				continue
-			}
-			at := all[p.rule]
-			if at == nil {
-				at = &presence{reportingBy: map[string]int{}, liveBy: map[string]int{}, overflowed: map[string][]window.Minute{}}
-				all[p.rule] = at
-			}
-			at.see(e, p, silence)
-		}
-		b.keepEpoch(e)
-	}
-	slices.SortFunc(gone, func(a, c *epoch) int { return cmp.Compare(c.last, a.last) })
-	for i, e := range gone {
-		if i >= b.cfg.MaxEpochs || time.Duration(now-e.last) >= forgottenAfter {
-			delete(b.epochs, e.id)
-			b.remove(epochKey(e.id))
-		}
-	}
-	return all
-}
-
-func (at *presence) see(e *epoch, p *reported, silence time.Duration) {
-	if p.unplaced != (incidents{}) {
-		at.unplaced.add(p.unplaced)
-		p.unplaced, e.changed = incidents{}, true
-	}
-	if p.overflowed > 0 {
-		at.overflowed[p.fingerprint] = append(at.overflowed[p.fingerprint], p.overflowed)
-	}
-	if e.gone {
-		at.gone++
-		return
-	}
-	at.liveBy[p.fingerprint]++
-	if silence >= silentAfter {
-		at.silent++
-		at.silentEpochs = append(at.silentEpochs, e)
-		return
-	}
-	at.reporting++
-	at.reportingBy[p.fingerprint]++
 }

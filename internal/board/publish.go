@@ -68,9 +68,6 @@ func (b *Board) Publish(now int64) Publication {
 	turn := b.next(names)
 	for _, name := range names {
 		r, at := b.rules[name], present[name]
-		if at == nil {
-			at = &presence{}
-		}
 		for _, f := range r.fingerprints() {
 			c := r.definitions[f]
 			s := b.span(c, now)
@@ -309,7 +306,7 @@ func (p *publication) forget(at *presence) {
 	b, r := p.board, p.rule
 	awake := 0
 	for f, c := range r.definitions {
-		if c.awake() && at.liveBy[f] == 0 && len(c.minutes) == 0 && c.groups[global].last < c.first-setBackMinutes {
+		if c.awake() && at.of(f).live == 0 && len(c.minutes) == 0 && c.groups[global].last < c.first-setBackMinutes {
 			b.sleep(c)
 		}
 		if c.awake() {

@@ -185,9 +185,7 @@ func (h *hourly) append(out []*wire.Rollup, g rule.Group) []*wire.Rollup {
 // hourReasons say why the rollups of an hour may lack something.
 func (p *publication) hourReasons(h window.Part, at *presence) []string {
 	n := p.rule.incidents[h]
-	for _, e := range at.silentEpochs {
-		n.silent = n.silent || e.last < h.End().Start()
-	}
+	silent := n.silent || len(at.longest) > 0 && at.longest[0].last < h.End().Start()
 	short := !p.board.cfg.Event && h.Start.Start() < p.counted.since
-	return n.reasons(n.silent, short)
+	return n.reasons(silent, short)
 }
