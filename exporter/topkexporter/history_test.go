@@ -262,7 +262,7 @@ func randomText(n int) string {
 	b := make([]byte, n)
 	state := uint64(n)
 	for i := range b {
-		state = state*6364136223846793005 + uint64(textSeed.Add(1))
+		state = state*6364136223846793005 + textSeed.Add(1)
 		b[i] = byte('!' + state>>33%90)
 	}
 	return string(b)

@@ -73,8 +73,10 @@ func (h *history) enter(ctx context.Context) error {
 	case <-patient.C:
 	case <-ctx.Done():
 	}
-	return &problem{status: http.StatusTooManyRequests, retryAfter: mergePatience,
-		text: "as many spans of the past are being merged as may be at once; ask again in a second"}
+	return &problem{
+		status: http.StatusTooManyRequests, retryAfter: mergePatience,
+		text: "as many spans of the past are being merged as may be at once; ask again in a second",
+	}
 }
 
 // merge what p reads.

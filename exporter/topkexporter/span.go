@@ -18,9 +18,6 @@ func (s span) length() time.Duration { return time.Duration(s.to-s.from) * windo
 // lastHour is the last that can be named.
 const lastHour = wire.MaxMinute/oneHour*oneHour - oneHour
 
-// pastParameters ask for a span of the past.
-var pastParameters = []string{"at", "from", "to"}
-
 // spanOf reads at, from and to; past is false where q has none of them.
 func spanOf(q url.Values, longest time.Duration) (s span, past bool, err error) {
 	switch at, from, to := q.Has("at"), q.Has("from"), q.Has("to"); {
@@ -44,7 +41,7 @@ func spanAt(q url.Values) (span, error) {
 	if err != nil {
 		return span{}, err
 	}
-	length := window.Minute(oneHour)
+	length := oneHour
 	if q.Has("window") {
 		asked, err := window.Parse(q.Get("window"))
 		if err != nil || asked != time.Hour && asked != 24*time.Hour {
