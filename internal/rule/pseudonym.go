@@ -32,7 +32,7 @@ type pseudonymArguments[T any] struct {
 func pseudonym[T any](secret string) ottl.Factory[T] {
 	return ottl.NewFactory("Pseudonym", &pseudonymArguments[T]{}, func(_ ottl.FunctionContext, args ottl.Arguments) (ottl.ExprFunc[T], error) {
 		if secret == "" {
-			return nil, errors.New("Pseudonym: needs the secret seed of the processor, and there is none")
+			return nil, errors.New("a pseudonym needs the secret seed of the processor, and there is none")
 		}
 		target := args.(*pseudonymArguments[T]).Target
 		macs := sync.Pool{New: func() any { return hmac.New(sha256.New, []byte(secret)) }}

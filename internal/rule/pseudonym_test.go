@@ -43,8 +43,7 @@ func TestPseudonymsNeedASecret(t *testing.T) {
 	cfg := NewDefaultConfig()
 	cfg.Name, cfg.Key = "clients", []string{`Pseudonym(log.attributes["client"])`}
 	require.ErrorContains(t, cfg.ValidateWith(""), "key[0]: ")
-	require.ErrorContains(t, cfg.ValidateWith(""), "Pseudonym")
-	require.ErrorContains(t, cfg.ValidateWith(""), "needs the secret seed of the processor")
+	require.ErrorContains(t, cfg.ValidateWith(""), "a pseudonym needs the secret seed of the processor")
 	require.NoError(t, cfg.ValidateWith(testSecret))
 	require.NoError(t, cfg.Validate())
 	_, err := New(cfg, 1, "", componenttest.NewNopTelemetrySettings())
