@@ -77,6 +77,7 @@ func TestADamagedRollupIsLeftOutSaidAndHealed(t *testing.T) {
 	again := opened(t, d)
 	assert.Equal(t, uint64(30), past3(t, again, "").Total)
 	assert.Empty(t, past3(t, again, "").PartialReasons)
+	assert.Equal(t, e.store.history.size(), again.store.history.size())
 }
 
 func TestADamagedIndexLosesItsHourAndLeavesNoRollupBehind(t *testing.T) {

@@ -85,11 +85,16 @@ func (h *history) take(rollups []*wire.Rollup, now time.Time, t *tally) {
 	defer h.mu.Unlock()
 	changed := map[*hour]*era{}
 	for i, r := range rollups {
-		if len(values[i]) > 0 {
-			e := h.era(r)
-			changed[h.put(e, r, values[i], now)] = e
-			t.taken++
+		if len(values[i]) == 0 {
+			continue
 		}
+		e := h.era(r)
+		if e.knows(r) { // from this very request
+			t.stale++
+			continue
+		}
+		changed[h.put(e, r, values[i], now)] = e
+		t.taken++
 	}
 	for at, e := range changed {
 		h.index(e, at)
@@ -103,7 +108,7 @@ func (h *history) take(rollups []*wire.Rollup, now time.Time, t *tally) {
 func (h *history) wants(r *wire.Rollup, now time.Time, t *tally) bool {
 	past := h.rules[r.Rule.Name]
 	switch {
-	case r.Hour.Start() > now.Add(setBack).UnixNano():
+	case (r.Hour + oneHour).Start() > now.Add(setBack).UnixNano():
 		t.ahead++
 		return false
 	case r.Hour < h.floor:
@@ -207,7 +212,7 @@ func (h *history) expire(now time.Time) {
 
 // makeRoom gives up the oldest hours, of all rules, until the rest has room.
 func (h *history) makeRoom() {
-	for h.bytes > h.most || h.rollups > mostRollups {
+	for len(h.rules) > 0 && (h.bytes > h.most || h.rollups > mostRollups) {
 		oldest := window.Minute(-1)
 		for _, past := range h.rules {
 			for _, e := range past.eras {
@@ -297,7 +302,7 @@ func (h *history) lose(name string, e *era, start window.Minute, g rule.Group, a
 		return false
 	}
 	h.rollups--
-	h.grow(at, -int64(known.size))
+	h.grow(at, -int64(known.size)-entryBytes)
 	at.take(e, known)
 	h.change(at)
 	return true

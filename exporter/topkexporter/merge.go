@@ -15,7 +15,7 @@ import (
 const (
 	mostMerges      = 4                // spans that are merged at once
 	mergePatience   = time.Second      // how long others wait
-	longestMerge    = 20 * time.Second // after which the storage is taken for stuck
+	longestMerge    = 10 * time.Second // after which the storage is taken for stuck
 	mergedResidents = 4096             // of a sum
 	keptResidents   = 1024             // of it, for counts of keys
 	readAtOnce      = 32               // roll-ups

@@ -30,7 +30,7 @@ type tally struct {
 	unpaired  int64 // window summaries without their snapshot
 	overLimit int64 // new lists beyond max_lists, hours beyond max_history_size
 	removed   int64 // lists that gave way to new ones
-	ahead     int64 // hours that have not begun
+	ahead     int64 // hours that are not over
 
 	limited string // a rule that lost a list to the limit
 }

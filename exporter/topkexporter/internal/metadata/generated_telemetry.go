@@ -222,7 +222,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ExporterTopkPublications, err = builder.meter.Int64Counter(
 		"otelcol_exporter_topk_publications",
-		metric.WithDescription("Records received, by outcome: taken; stale (older than what is served, or a roll-up that is kept already or would not be any more); unpaired (a window summary without its list); over_limit (a new list beyond max_lists, a roll-up of an hour for which max_history_size has no room); ahead (a roll-up of an hour that has not begun); refused (no publication). [Development]"),
+		metric.WithDescription("Records received, by outcome: taken; stale (older than what is served, or a roll-up that is kept already or would not be any more); unpaired (a window summary without its list); over_limit (a new list beyond max_lists, a roll-up of an hour for which max_history_size has no room); ahead (a roll-up of an hour that is not over); refused (no publication). [Development]"),
 		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)

@@ -114,7 +114,7 @@ func AssertEqualExporterTopkListsRemoved(t *testing.T, tt *componenttest.Telemet
 func AssertEqualExporterTopkPublications(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_topk_publications",
-		Description: "Records received, by outcome: taken; stale (older than what is served, or a roll-up that is kept already or would not be any more); unpaired (a window summary without its list); over_limit (a new list beyond max_lists, a roll-up of an hour for which max_history_size has no room); ahead (a roll-up of an hour that has not begun); refused (no publication). [Development]",
+		Description: "Records received, by outcome: taken; stale (older than what is served, or a roll-up that is kept already or would not be any more); unpaired (a window summary without its list); over_limit (a new list beyond max_lists, a roll-up of an hour for which max_history_size has no room); ahead (a roll-up of an hour that is not over); refused (no publication). [Development]",
 		Unit:        "{record}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
