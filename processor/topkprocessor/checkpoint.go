@@ -28,6 +28,7 @@ type checkpoint struct {
 type cut struct {
 	sequence uint64
 	failures uint64 // so far
+	resumed  bool   // what was counted before it is not in the journal
 	run      *run
 	states   []wire.State
 	finals   []*final // that are not stored
@@ -77,11 +78,24 @@ func (v *vault) checkpoint() {
 		c = v.cut()
 		err = v.store(c)
 	}
-	if err != nil {
-		v.fail(err)
+	if err == nil {
+		v.hold(c.failures)
 		return
 	}
-	v.hold(c.failures)
+	v.fail(err)
+	if c != nil && c.resumed {
+		v.discard(c.sequence)
+	}
+}
+
+// discard the entries after a cut that was to fill a gap in the journal and was not stored: else each try would add some.
+func (v *vault) discard(sequence uint64) {
+	v.gate.Lock()
+	last := v.sequence.Load()
+	v.gate.Unlock()
+	for n := sequence + 1; n <= last; n++ {
+		v.depot.Delete(numbered(journalKey, n))
+	}
 }
 
 // cut holds up who counts, for as long as it takes to encode what changed in the moment since all was encoded. What is counted
@@ -96,7 +110,7 @@ func (v *vault) cut() *cut {
 		c.run = v.counter.run()
 		c.finals = v.counter.pending.unstored()
 		v.size.Store(0)
-		v.recording.Store(true)
+		c.resumed = !v.recording.Swap(true)
 	})
 }
 

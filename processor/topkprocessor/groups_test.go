@@ -131,3 +131,37 @@ func TestGroupNamedLikeAScopeIsAGroup(t *testing.T) {
 		assert.Equal(t, []string{"", "global", "missing", "overflow"}, names(groupsOf(gw, window.MinuteOf(now.UnixNano()))))
 	})
 }
+
+func TestOneGroupOfCountlessKeysLeavesTheListsOfTheOthersAsTheyAre(t *testing.T) { // L5
+	lists := func(noisy int) map[rule.Group][]byte {
+		encoded := map[rule.Group][]byte{}
+		synctest.Test(t, func(t *testing.T) {
+			gw := &fakeGateway{newestOnly: true}
+			p := startLogs(t, mustParse(t, byRegion), gw, nil)
+			key := 0
+			for range 100 {
+				require.NoError(t, p.ConsumeLogs(t.Context(), regionLogs(time.Now(), 3, regions(0, 5)...)))
+				ld := plog.NewLogs()
+				for range noisy {
+					key++
+					tenantLogs(time.Now(), fmt.Sprint("k", key)).ResourceLogs().MoveAndAppendTo(ld.ResourceLogs())
+				}
+				for _, rl := range ld.ResourceLogs().All() {
+					rl.ScopeLogs().At(0).LogRecords().At(0).Attributes().PutStr("region", "noisy")
+				}
+				require.NoError(t, p.ConsumeLogs(t.Context(), ld))
+			}
+			stop(t, p)
+			for id, s := range gw.states {
+				encoded[id.group] = s.Encoded
+			}
+		})
+		return encoded
+	}
+	quiet, loud := lists(0), lists(1000)
+	require.Len(t, quiet, 5)
+	require.Len(t, loud, 6)
+	for group, list := range quiet {
+		assert.Equal(t, list, loud[group], "%v", group)
+	}
+}

@@ -41,6 +41,7 @@ type world struct {
 	t     *testing.T
 	r     *rand.Rand
 	yaml  string
+	late  time.Duration // older records have no bucket any more
 	event bool
 	now   int64 // newest event so far, of an event clock
 
@@ -55,7 +56,7 @@ type world struct {
 
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
-		t: t, r: rand.New(rand.NewPCG(seed, 7)), yaml: worldRules, folder: t.TempDir(), gws: []*setGateway{{}, {}},
+		t: t, r: rand.New(rand.NewPCG(seed, 7)), yaml: worldRules, late: 3 * time.Minute, folder: t.TempDir(), gws: []*setGateway{{}, {}},
 		answered: newTruth(), sent: newTruth(),
 	}
 	if w.event = w.r.IntN(2) == 0; w.event {
@@ -159,7 +160,7 @@ func (w *world) time() (at time.Time, counts bool) {
 	now := time.Now()
 	switch w.r.IntN(20) {
 	case 0:
-		return now.Add(-4 * time.Minute), false
+		return now.Add(-w.late), false
 	case 1:
 		return now.Add(2 * time.Minute), false
 	}
