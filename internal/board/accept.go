@@ -217,15 +217,19 @@ func (b *Board) admit(e *epoch, m *minute, at *set, st, next *state) error {
 	return b.admitBytes(e, size, next.final)
 }
 
-// admitBytes says whether n more bytes of live states may be. Past the limit each live shard still has its even share, so that
-// no shard can starve the others; final states, by which room is made, may pass it twice.
+// hardLimit is how many times Config.MaxLiveBytes live states take at most.
+const hardLimit = 4
+
+// admitBytes says whether n more bytes of live states may be. Past the limit each live shard still has its even share, until
+// all have twice the limit, so that no shard can starve the others; for final states, by which room is made, the limit is twice as much.
 func (b *Board) admitBytes(e *epoch, n int, final bool) error {
 	limit := b.cfg.MaxLiveBytes
 	if final {
 		limit *= 2
 	}
 	share := limit / int64(max(b.stats.LiveEpochs, 1))
-	if b.stats.LiveBytes+int64(n) > limit && e.bytes+int64(n) > share {
+	all := b.stats.LiveBytes + int64(n)
+	if all > 2*limit || all > limit && e.bytes+int64(n) > share {
 		b.stats.Overloaded++
 		return fmt.Errorf("%w: live states hold %d of %d bytes, this shard's %d of an even share of %d",
 			ErrOverloaded, b.stats.LiveBytes, limit, e.bytes, share)

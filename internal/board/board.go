@@ -134,7 +134,8 @@ type Board struct {
 	rolledAt   int64  // their time, which never goes back
 	late       bool   // there were more
 	anew       []string
-	mostParts  int
+	mostIndex  int64
+	indexBytes int64  // of the index of parts
 	turn       string // rule of which an hour was last published in turn
 	drawer     *drawer
 	sumBytes   int64 // of sums of live states, more or less
@@ -148,38 +149,50 @@ type Board struct {
 
 // New makes an empty board.
 func New(cfg Config) *Board {
-	if cfg.MaxLiveBytes == 0 {
-		cfg.MaxLiveBytes = DefaultMaxLiveBytes
-	}
-	if cfg.MaxPartBytes == 0 {
-		cfg.MaxPartBytes = DefaultMaxPartBytes
-	}
-	if cfg.MaxListBytes == 0 {
-		cfg.MaxListBytes = DefaultMaxListBytes
-	}
-	hours, held := 24*time.Hour, int64(-1)
-	if cfg.Shelf != nil {
-		hours, held = max(hours, cfg.KeepHours), drawerBytes
-	}
+	cfg = cfg.defaults()
 	windows := slices.Clone(cfg.Windows)
 	slices.Sort(windows)
+	held := int64(-1)
+	if cfg.Shelf != nil {
+		held = drawerBytes
+	}
 	return &Board{
-		cfg:     cfg,
-		windows: slices.Compact(windows),
-		keep: window.Keep{
-			Minutes:     max(cfg.KeepMinutes, time.Duration(window.FiveMinutes)*window.Bucket),
-			FiveMinutes: 24 * time.Hour,
-			Hours:       hours,
-		},
+		cfg:       cfg,
+		windows:   slices.Compact(windows),
+		keep:      cfg.keep(),
 		drawer:    newDrawer(held),
 		mostSums:  cfg.MaxLiveBytes,
-		mostParts: mostParts,
+		mostIndex: mostIndexBytes,
 		epochs:    map[wire.Epoch]*epoch{},
 		rules:     map[string]*ruled{},
 		folded:    -1,
 		codec:     newCodec(),
 		stats:     Stats{OverflowedGroups: map[string]uint64{}, CrowdedGroups: map[string]uint64{}},
 	}
+}
+
+func (c Config) defaults() Config {
+	for _, l := range [...]struct {
+		limit     *int64
+		otherwise int64
+	}{{&c.MaxLiveBytes, DefaultMaxLiveBytes}, {&c.MaxPartBytes, DefaultMaxPartBytes}, {&c.MaxListBytes, DefaultMaxListBytes}} {
+		if *l.limit == 0 {
+			*l.limit = l.otherwise
+		}
+	}
+	return c
+}
+
+func (c Config) keep() window.Keep {
+	k := window.Keep{
+		Minutes:     max(c.KeepMinutes, time.Duration(window.FiveMinutes)*window.Bucket),
+		FiveMinutes: wire.MaxWindow,
+		Hours:       wire.MaxWindow,
+	}
+	if c.Shelf != nil {
+		k.Hours = max(k.Hours, c.KeepHours)
+	}
+	return k
 }
 
 // Stats of now.

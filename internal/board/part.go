@@ -164,6 +164,7 @@ func (b *Board) put(c *counted, at window.Part, g tag, value []byte) {
 	s, known := p[g]
 	if !known {
 		b.stats.Parts++
+		b.indexBytes += indexBytes(g)
 	}
 	b.stats.PartBytes += int64(len(value) - s.size)
 	s.size = len(value)
@@ -174,10 +175,14 @@ func (b *Board) put(c *counted, at window.Part, g tag, value []byte) {
 	}
 }
 
+// indexBytes of a part in the index.
+func indexBytes(g tag) int64 { return partIndexBytes + int64(len(g.Value().Name)) }
+
 func (b *Board) discard(c *counted, at window.Part) {
 	for g, s := range c.parts[at] {
 		b.drawer.take(s)
 		b.stats.Parts--
+		b.indexBytes -= indexBytes(g)
 		b.stats.PartBytes -= int64(s.size)
 		if b.cfg.Shelf != nil {
 			b.cfg.Shelf.Delete(partKey(c.id, at, g.Value()))

@@ -112,6 +112,7 @@ func (r *relics) reviveParts(known map[string]*counted) {
 					continue
 				}
 				b.stats.Parts++
+				b.indexBytes += indexBytes(g)
 				b.stats.PartBytes += int64(s.size)
 			}
 		}

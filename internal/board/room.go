@@ -17,6 +17,7 @@ const (
 	slotBytes     = 42   // of a table, of which at most five in eight are full
 	keyBytes      = 64   // of a resident; the longest list has room for longer ones
 	itemBytes     = 96   // of a list, beside its key
+	groupBytes    = 1024 // beside its name and its sums
 )
 
 // slotsFor is how many slots a table of residents has.
@@ -51,7 +52,7 @@ func (b *Board) listRoom(d *rule.Definition, residents int, summaries bool) int6
 			sums++
 		}
 	}
-	return int64(len(b.windows)*list + sums*sumRoom(d, residents))
+	return int64(len(b.windows)*list + sums*sumRoom(d, residents) + 2*d.MaxKeyBytes + groupBytes)
 }
 
 // restOf is the size of the parts at whose edge the part of a window begins that is kept when its start moves; 0: it is not worth it.

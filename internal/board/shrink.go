@@ -6,13 +6,10 @@ import (
 	"github.com/otel-topk/collector/internal/window"
 )
 
-// mostParts bounds the index of parts: it lies in memory.
-const mostParts = 4 << 20
-
 // shrink gives up the oldest parts of all until the limits hold. It looks at the parts of one definition for each part that goes:
 // oldest, which no part of a definition is older than, says of which.
 func (b *Board) shrink() {
-	for b.stats.PartBytes > b.cfg.MaxPartBytes || b.stats.Parts > b.mostParts {
+	for b.stats.PartBytes > b.cfg.MaxPartBytes || b.indexBytes > b.mostIndex {
 		var of *counted
 		for _, r := range b.rules {
 			for _, c := range r.definitions {

@@ -3,7 +3,6 @@ package board
 import (
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/otel-topk/collector/internal/window"
 	"github.com/otel-topk/collector/internal/wire"
@@ -21,11 +20,11 @@ const (
 )
 
 // maxSets is how many sets one minute of a definition may have: each shard's, and of each one that it was before a restart.
-func (b *Board) maxSets() int { return 2 * b.cfg.MaxEpochs }
+func (c Config) maxSets() int { return 2 * c.MaxEpochs }
 
 // drawn is what a set of some weight takes out of the pool.
 func (b *Board) drawn(weight uint64) uint64 {
-	share := (minuteWeight - poolWeight) / uint64(b.maxSets())
+	share := (minuteWeight - poolWeight) / uint64(b.cfg.maxSets())
 	return weight - min(weight, share)
 }
 
@@ -60,30 +59,27 @@ func (b *Board) weigh(m *minute, at *set, weight uint64) {
 	at.weight = weight
 }
 
-// memory of the identities of sets, by which repeats are known.
-const (
-	identityBytes = 64
-	mostSets      = 1 << 25
-)
+// mostSets is how many sets a board knows of at most, live ones and those that were folded and would be known if they came again.
+const mostSets = 1 << 25
 
-// maxIdentities is how many sets the board may know of.
-func (b *Board) maxIdentities() int {
-	minutes := int((b.cfg.Retain + setBack + aheadLimit) / window.Bucket)
-	sets := float64(b.maxSets()) * float64(b.cfg.MaxRules) * float64(minutes+2)
+// maxIdentities is how many it may know of.
+func (c Config) maxIdentities() int {
+	minutes := int((c.Retain + setBack + aheadLimit) / window.Bucket)
+	sets := float64(c.maxSets()) * float64(c.MaxRules) * float64(minutes+2)
 	return int(math.Min(sets, mostSets))
 }
 
 // admitSet says whether there is room for one more set in m.
 func (b *Board) admitSet(m *minute) error {
-	most, n := b.maxIdentities(), b.identities
+	most, n := b.cfg.maxIdentities(), b.identities
 	if m != nil {
-		if of := len(m.sets) + len(m.folded); of >= b.maxSets() {
-			most, n = b.maxSets(), of
+		if of := len(m.sets) + len(m.folded); of >= b.cfg.maxSets() {
+			most, n = b.cfg.maxSets(), of
 		}
 	}
 	if n < most {
 		return nil
 	}
 	b.stats.Overloaded++
-	return fmt.Errorf("%w: %d minutes of shards are known, at most %d may be until retain, %v", ErrOverloaded, n, most, time.Duration(b.cfg.Retain))
+	return fmt.Errorf("%w: %d minutes of shards are known, at most %d may be until retain, %v", ErrOverloaded, n, most, b.cfg.Retain)
 }
