@@ -70,7 +70,7 @@ func (c *client) run(stop <-chan struct{}) {
 // next makes a batch of now, or, one of four, of the minute before where that is still open.
 func (c *client) next() (*batch, plog.Logs) {
 	at := time.Now()
-	if before := at.Add(-time.Minute); c.rng.IntN(4) == 0 && at.Add(grace).Before(c.closes(before)) {
+	if before := at.Add(-time.Minute); c.rng.IntN(4) == 0 && at.Add(closing).Before(c.closes(before)) {
 		at = before
 	}
 	return c.batchOf(at)
@@ -96,8 +96,10 @@ func (c *client) closes(at time.Time) time.Time {
 	return at.Truncate(time.Minute).Add(time.Minute + c.lateness)
 }
 
-// grace is the time that an answer may take.
-const grace = 3 * time.Second
+const (
+	grace   = 3 * time.Second        // that an answer may take
+	closing = 200 * time.Millisecond // before the end of a minute's lateness: no batch is of it any more
+)
 
 // deliver sends until it is answered, or until its minute is about to close, or once more after stop.
 func (c *client) deliver(b *batch, ld plog.Logs, stop <-chan struct{}) {

@@ -56,7 +56,7 @@ receivers:
       grpc:
         endpoint: <states>
     clock: %s
-    publish_interval: 200ms
+    publish_interval: 1s
     windows: [1m, 5m, 1h]
     point_queries: all
 exporters:

@@ -17,10 +17,11 @@ import (
 // member is a collector of a fleet and the folder it stores in.
 type member struct {
 	*collector.Collector
-	name   string
-	folder string
-	api    *api // that the member serves; nil: an agent
-	kills  int
+	name     string
+	folder   string
+	api      *api          // that the member serves; nil: an agent
+	lateness time.Duration // of an agent
+	kills    int
 }
 
 // fleet is agents and their gateway.
@@ -33,7 +34,8 @@ type fleet struct {
 // settings of a fleet.
 type settings struct {
 	clock    string
-	lateness time.Duration
+	lateness time.Duration // of the first agent
+	stagger  time.Duration // more of each further one
 	agents   int
 	folder   string // that holds what members store; "": one of the test
 }
@@ -63,8 +65,11 @@ func (f *fleet) addAgent(t *testing.T, to *collector.Ports, states string) {
 	name := fmt.Sprintf("agent-%d", len(f.agents)+1)
 	ports, stored := collector.NewPorts(), f.store(t, name)
 	ports.Share(t, "states", to, states)
-	config := fmt.Sprintf(agentConfig, stored, name, f.clock, f.lateness, rules)
-	f.agents = append(f.agents, &member{Collector: collector.Start(t, config, ports, componentStatus), name: name, folder: stored})
+	lateness := f.lateness + time.Duration(len(f.agents))*f.stagger
+	config := fmt.Sprintf(agentConfig, stored, name, f.clock, lateness, rules)
+	f.agents = append(f.agents, &member{
+		Collector: collector.Start(t, config, ports, componentStatus), name: name, folder: stored, lateness: lateness,
+	})
 }
 
 // store is the folder of a member.
@@ -78,9 +83,9 @@ func (f *fleet) store(t *testing.T, name string) string {
 // clients of all agents, so many each.
 func (f *fleet) clients(t *testing.T, seed uint64, each int, w workload, l *ledger) []*client {
 	t.Helper()
-	w.lateness = f.lateness
 	var list []*client
 	for _, agent := range f.agents {
+		w.lateness = agent.lateness
 		for i := range each {
 			name := fmt.Sprintf("%s-%d", agent.name, i)
 			list = append(list, newClient(t, agent.Ports.Address(t, "otlp"), name, seed+uint64(len(list)), w, l))

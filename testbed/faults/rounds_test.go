@@ -55,7 +55,7 @@ type series struct {
 func newSeries(t *testing.T, k kind, seed uint64) *series {
 	t.Helper()
 	s := &series{kind: k, seed: seed, ledger: newLedger(), tally: tally{kind: k.name, first: seed}}
-	s.fleet = startFleet(t, settings{clock: "wall", lateness: untilMinute(20 * time.Second), agents: k.agents})
+	s.fleet = startFleet(t, settings{clock: "wall", lateness: untilMinute(20 * time.Second), stagger: 20 * time.Second, agents: k.agents})
 	s.clients = s.fleet.clients(t, seed, 3, k.workload, s.ledger)
 	s.watch = startWatch(s.fleet.gateway.api, queries())
 	t.Cleanup(s.watch.end)
@@ -100,14 +100,18 @@ func (s *series) report(t *testing.T) {
 	s.tally.report(t, s.watch)
 }
 
-// awaitEdge waits, one time of two, for the next moment at which minutes are closed by agents or folded by the gateway, if it
-// is near.
+// awaitEdge waits, three times of four, for the next moment at which an agent closes a minute or the gateway folds one, if it is
+// near.
 func (s *series) awaitEdge() {
-	const near = 5 * time.Second
-	now := time.Now()
-	for _, edge := range []time.Time{now.Add(near).Truncate(time.Minute), now.Add(near - s.fleet.lateness).Truncate(time.Minute).Add(s.fleet.lateness)} {
-		if wait := time.Until(edge); wait > 0 && s.rng.IntN(2) == 0 {
-			pause(s.rng, wait, wait+400*time.Millisecond)
+	const near = 6 * time.Second
+	offsets := []time.Duration{0}
+	for _, agent := range s.fleet.agents {
+		offsets = append(offsets, agent.lateness)
+	}
+	for _, offset := range offsets {
+		edge := time.Now().Add(near - offset).Truncate(time.Minute).Add(offset)
+		if wait := time.Until(edge); wait > 0 && s.rng.IntN(4) > 0 {
+			pause(s.rng, wait, wait+600*time.Millisecond)
 			return
 		}
 	}
