@@ -69,6 +69,7 @@ type Config struct {
 	KeepMinutes  time.Duration   // how long minute parts are kept, at least 5m; 5-minute parts are kept 24h
 	KeepHours    time.Duration   // how long hour parts are kept, at least 24h; without a Shelf 24h
 	Shelf        Shelf           // what outlasts the board; nil: nothing does
+	Pause        Pause           // of a long Publish; nil: it is not interrupted
 	MaxLiveBytes int64           // of live states as they came, a shard may always have its even share; 0: 1 GiB
 	MaxPartBytes int64           // of parts, the oldest go first; 0: 4 GiB
 	MaxListBytes int64           // of what is kept merged for lists, at its full size; past it as MaxRules and MaxGroups; 0: 8 GiB
@@ -83,6 +84,10 @@ type Shelf interface {
 	Delete(key string)
 	SetAside(key string, value []byte) // a value that holds nothing the board knows: it goes where it does no harm
 }
+
+// Pause is called now and then while a Board publishes, where what it has stored so far belongs together. Accept, Report and
+// Stats may be called in it; it says whether they may have been.
+type Pause func() bool
 
 // Errors of Accept and Report. ErrOverloaded means: come again later. Any other is for good.
 var (

@@ -60,6 +60,7 @@ func (b *Board) foldMinutes(c *counted, s span, out []*folding) {
 	b.foldClosed(c, s, out)
 	b.release(c, out)
 	b.keepRule(c)
+	b.pause()
 }
 
 // forgetMinute lets go who was folded. Accept refuses what comes now.

@@ -138,14 +138,7 @@ func (f *fleet) publish() {
 	if f.also != nil {
 		f.also.published(p)
 	}
-	newest := window.MinuteOf(f.now)
-	if f.b.cfg.Event {
-		var event int64
-		for _, m := range f.oracle.states {
-			event = max(event, m.Newest, m.Minute.Start())
-		}
-		newest = window.MinuteOf(event)
-	}
+	newest := f.newest()
 	if f.b.Stats().Rules == 0 {
 		require.Empty(f, f.oracle.lists)
 		require.Empty(f, f.oracle.exact(f.b.keep.Start(f.b.windows[len(f.b.windows)-1], newest), newest)[global])
@@ -164,6 +157,18 @@ func (f *fleet) publish() {
 			f.also.compareHours()
 		}
 	}
+}
+
+// newest minute of windows.
+func (f *fleet) newest() window.Minute {
+	if !f.b.cfg.Event {
+		return window.MinuteOf(f.now)
+	}
+	var event int64
+	for _, m := range f.oracle.states {
+		event = max(event, m.Newest, m.Minute.Start())
+	}
+	return window.MinuteOf(event)
 }
 
 // step is one random thing that happens.

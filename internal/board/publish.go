@@ -148,12 +148,20 @@ func (p *publication) publish(at *presence) {
 		covers[i] = p.board.cover(r, i, p.span, at)
 	}
 	for _, g := range sorted(c.groups) {
+		if c.groups[g] == nil {
+			continue // its place was given to another in a pause
+		}
 		for i, w := range p.board.windows {
 			p.list(i, listKey{w, g}, covers[i])
+		}
+		if p.board.pause() {
+			p.minutes, p.open = c.liveMinutes(p.first, p.newest), openSum{}
 		}
 	}
 	p.end()
 }
+
+func (b *Board) pause() bool { return b.cfg.Pause != nil && b.cfg.Pause() }
 
 // list publishes one list, unless it is as it was published less than a minute ago. Only the global one may be empty.
 func (p *publication) list(i int, key listKey, cover *coverage) {

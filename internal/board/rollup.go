@@ -67,6 +67,7 @@ func (p *publication) rollups(out []*wire.Rollup, at *presence) []*wire.Rollup {
 			}
 			out = roll.append(out, g)
 			delete(pending, g)
+			b.pause()
 		}
 	}
 	return out
@@ -106,6 +107,7 @@ func (p *publication) turn(out []*wire.Rollup, at *presence) ([]*wire.Rollup, bo
 	for len(r.turning) > 0 && p.board.rolled < rollupBytes {
 		out = roll.append(out, r.turning[0])
 		r.turning = r.turning[1:]
+		p.board.pause()
 	}
 	return out, len(r.turning) == 0
 }
@@ -131,13 +133,14 @@ func (p *publication) before(h window.Minute) window.Minute {
 type hourly struct {
 	*publication
 	part    window.Part
-	live    []window.Minute
 	reasons []string
 }
 
 func (p *publication) hour(part window.Part, at *presence) *hourly {
-	return &hourly{p, part, p.counted.liveMinutes(part.Start, part.End()-1), p.hourReasons(part, at)}
+	return &hourly{p, part, p.hourReasons(part, at)}
 }
+
+func (h *hourly) live() []window.Minute { return h.counted.liveMinutes(h.part.Start, h.part.End()-1) }
 
 // groups of the hour in their order: scope overflow, in which readers look for what they lack, comes last.
 func (h *hourly) groups() []rule.Group {
@@ -146,7 +149,7 @@ func (h *hourly) groups() []rule.Group {
 	for g := range c.parts[h.part] {
 		all[g.Value()] = struct{}{}
 	}
-	for _, m := range h.live {
+	for _, m := range h.live() {
 		all[global] = struct{}{}
 		for g := range c.minutes[m].cells {
 			all[g] = struct{}{}
@@ -160,7 +163,7 @@ func (h *hourly) append(out []*wire.Rollup, g rule.Group) []*wire.Rollup {
 	b, c := h.board, h.counted
 	sum, losses := b.sums.take(c, g), b.losses
 	b.addPart(sum, c, h.part, g)
-	for _, m := range h.live {
+	for _, m := range h.live() {
 		b.addLive(sum, c, c.minutes[m], g)
 	}
 	if b.losses != losses {
