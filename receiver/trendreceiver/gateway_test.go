@@ -132,7 +132,9 @@ func (g *gateway) metric(name string) int64 {
 func (g *gateway) publication() {
 	count := func() uint64 {
 		m, err := g.observed.telemetry.GetMetric("otelcol_receiver_trend_publish_duration")
-		require.NoError(g, err)
+		if err != nil {
+			return 0 // there was none
+		}
 		return m.Data.(metricdata.Histogram[float64]).DataPoints[0].Count
 	}
 	before := count()

@@ -33,6 +33,7 @@ func publishing(t *testing.T, change func(*Config), f func(t *testing.T, r *tren
 		r, err := newTrend(cfg, o.Settings)
 		require.NoError(t, err)
 		require.NoError(t, r.open(t.Context(), componenttest.NewNopHost()))
+		o.logs.TakeAll() // of the start
 		lists := newListPipeline()
 		r.lists = lists
 		stop, done := make(chan struct{}), make(chan struct{})

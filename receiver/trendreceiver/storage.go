@@ -81,10 +81,17 @@ func (s *storage) apply() error {
 	if s == nil {
 		return nil
 	}
-	s.depot.Apply(&s.staged)
+	s.hand()
 	err := s.unstaged
 	s.unstaged = nil
 	return err
+}
+
+// hand what was staged so far to the depot.
+func (s *storage) hand() {
+	if s != nil {
+		s.depot.Apply(&s.staged)
+	}
 }
 
 // commit returns when all that the board stored is durable; staging is what apply said of it. What an error left out is written

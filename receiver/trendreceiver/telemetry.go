@@ -98,6 +98,23 @@ func (t *telemetry) observeStorage(s *storage) error {
 	)
 }
 
+// bounded tells how much memory the board takes at most, and of which limits that is.
+func (t *telemetry) bounded(cfg board.Config) {
+	m := board.MemoryOf(cfg)
+	t.logger.Info("Merging",
+		zap.Int("max_rules", cfg.MaxRules), zap.Int("max_groups", cfg.MaxGroups), zap.Int("max_shards", cfg.MaxEpochs), zap.Int("windows", len(cfg.Windows)),
+		zap.Int64("memory_bound_bytes", m.Total()),
+		zap.Int64("states_bytes", m.States), zap.Int64("lists_bytes", m.Lists), zap.Int64("parts_bytes", m.Parts),
+		zap.Int64("shards_bytes", m.Shards+m.Identities), zap.Int64("rules_bytes", m.Rules+m.Coverage), zap.Int64("scratch_bytes", m.Scratch))
+}
+
+// restored tells what the process before left.
+func (t *telemetry) restored(s board.Stats) {
+	t.logger.Info("Restored what the process before left",
+		zap.Int("rules", s.Rules), zap.Int("groups", s.Groups), zap.Int("shards", s.LiveEpochs), zap.Int("states", s.LiveStates), zap.Int("parts", s.Parts),
+		zap.Uint64("unreadable", s.Unreadable), zap.Uint64("unfit", s.Unfit))
+}
+
 // storageClosed tells that the storage is not used until the next start.
 func (t *telemetry) storageClosed(err error) {
 	t.logger.Error("The storage cannot be used: what is answered is lost with this process", zap.Error(err))

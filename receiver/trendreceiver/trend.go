@@ -17,6 +17,9 @@ import (
 	"github.com/otel-topk/collector/internal/depot"
 )
 
+// longest is how long a publication holds up requests, as far as it can be interrupted.
+const longest = 5 * time.Millisecond
+
 // answering is how long the requests that are being answered at the end are waited for.
 const answering = 10 * time.Second
 
@@ -37,6 +40,7 @@ type trend struct {
 	done   chan struct{}      // closed when publishing has ended
 
 	mu       sync.Mutex // guards board
+	since    time.Time  // when it was locked
 	board    *board.Board
 	storage  *storage      // nil: none
 	restored bool          // the board began with what was stored
@@ -86,6 +90,7 @@ func (t *trend) open(ctx context.Context, host component.Host) error {
 			t.storage, t.board = nil, board.New(t.boardConfig(nil))
 		}
 	}
+	t.telemetry.bounded(t.boardConfig(t.storage))
 	err = t.telemetry.observe(t.stats)
 	if t.cfg.Storage != nil {
 		err = errors.Join(err, t.telemetry.observeStorage(t.storage))
@@ -102,7 +107,9 @@ func (t *trend) restore(ctx context.Context) (failed error) {
 		failed = b.Restore(t.now().UnixNano(), func(visit func(key string, size int, open func() ([]byte, bool))) error {
 			return t.storage.depot.Walk(ctx, func(v depot.Value) { visit(v.Key, v.Size, v.Open) })
 		})
-		t.restored = b.Stats().Rules > 0
+		if t.restored = b.Stats().Rules > 0; t.restored {
+			t.telemetry.restored(b.Stats())
+		}
 	})
 	if failed == nil {
 		_ = t.storage.commit(ctx, staging)
@@ -131,6 +138,7 @@ func (t *trend) boardConfig(s *storage) board.Config {
 		MaxLiveBytes: t.cfg.MaxStatesSize,
 		MaxPartBytes: t.cfg.MaxPartsSize,
 		MaxListBytes: t.cfg.MaxListsSize,
+		Pause:        t.pause,
 	}
 	if s != nil {
 		cfg.Shelf = s
@@ -193,8 +201,21 @@ func (t *trend) change(ctx context.Context, f func(*board.Board)) error {
 func (t *trend) locked(f func(*board.Board)) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.since = time.Now()
 	f(t.board)
 	return t.storage.apply()
+}
+
+// pause of a long publication lets requests have the board.
+func (t *trend) pause() bool {
+	if time.Since(t.since) < longest {
+		return false
+	}
+	t.storage.hand()
+	t.mu.Unlock()
+	t.mu.Lock()
+	t.since = time.Now()
+	return true
 }
 
 func (t *trend) stats() board.Stats {

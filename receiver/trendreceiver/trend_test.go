@@ -16,6 +16,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/otel-topk/collector/internal/board"
 )
 
 func TestOneConfigurationListensOnceAndPublishesToBothPipelines(t *testing.T) {
@@ -149,4 +151,22 @@ func TestAConfigurationCanBeStartedAgain(t *testing.T) {
 		g.shutdown(t.Context())
 		g.observed.logs.TakeAll()
 	}
+}
+
+func TestTheMostMemoryIsToldAtTheStart(t *testing.T) {
+	g := newGateway(t, func(c *Config) { c.MaxRules, c.MaxGroups, c.MaxShards = 7, 8, 9 })
+	g.logs(newListPipeline())
+	g.start()
+	told := g.observed.logs.FilterMessage("Merging").All()
+	require.Len(t, told, 1)
+	line := told[0].ContextMap()
+	for key, want := range map[string]int64{"max_rules": 7, "max_groups": 8, "max_shards": 9, "windows": 3} {
+		assert.Equal(t, want, line[key], key)
+	}
+	all := int64(0)
+	for _, part := range []string{"states", "lists", "parts", "shards", "rules", "scratch"} {
+		all += line[part+"_bytes"].(int64)
+	}
+	assert.Equal(t, line["memory_bound_bytes"], all)
+	assert.Equal(t, board.MemoryBound(g.trend().boardConfig(nil)), all)
 }
