@@ -79,21 +79,21 @@ func (b *Board) Publish(now int64) Publication {
 				b.flatten(c)
 			}
 		}
-		p := publication{board: b, rule: r, counted: b.elect(r, at), now: now}
+		p := publication{board: b, rule: r, counted: b.elect(r, at), now: now, at: at}
 		p.span = b.span(p.counted, now)
 		if p.counted.awake() && p.counted.newest > 0 {
-			p.publish(at)
+			p.publish()
 		}
 		if minute || b.late {
-			out.Rollups = p.rollups(out.Rollups, at)
+			out.Rollups = p.rollups(out.Rollups)
 		}
 		if name == turn {
 			var whole bool
-			if out.Rollups, whole = p.turn(out.Rollups, at); whole {
+			if out.Rollups, whole = p.turn(out.Rollups); whole {
 				b.turn = name
 			}
 		}
-		p.forget(at)
+		p.forget()
 		out.Changed, out.Ended = append(out.Changed, p.changed...), append(out.Ended, p.ended...)
 	}
 	b.late = b.rolled >= rollupBytes
@@ -125,6 +125,7 @@ type publication struct {
 	counted *counted
 	now     int64
 	span
+	at      *presence
 	minutes []window.Minute // that hold something live
 	open    openSum
 	changed []Published
@@ -137,15 +138,15 @@ type openSum struct {
 	sum   *topk.Summary // nil: not summed up yet
 }
 
-func (p *publication) publish(at *presence) {
+func (p *publication) publish() {
 	r, c := p.rule, p.counted
-	p.board.note(r, p.newest, at.unplaced)
+	p.board.note(r, p.newest, p.at.unplaced)
 	p.board.forgetIncidents(r, p.span)
 	r.rounds++
 	p.minutes = c.liveMinutes(p.first, p.newest)
 	covers := make([]*coverage, len(p.board.windows))
 	for i := range p.board.windows {
-		covers[i] = p.board.cover(r, i, p.span, at)
+		covers[i] = p.board.cover(r, i, p.span, p.at)
 	}
 	for _, g := range sorted(c.groups) {
 		if c.groups[g] == nil {
@@ -177,7 +178,12 @@ func (p *publication) list(i int, key listKey, cover *coverage) {
 		old.rounds = p.rule.rounds
 		return
 	}
+	losses := p.board.losses
 	sum := p.sum(i, key.group)
+	if p.board.losses != losses {
+		cover = p.board.cover(p.rule, i, p.span, p.at)
+		next.coverage = cover.version
+	}
 	if sum.Records() == 0 && key.group != global {
 		return
 	}
@@ -310,11 +316,11 @@ func (p *publication) last(key listKey) *wire.Snapshot {
 
 // forget lets definitions sleep that no shard counts and no window holds or would hold if the clock was set back, and lets go
 // those of which nothing is kept.
-func (p *publication) forget(at *presence) {
+func (p *publication) forget() {
 	b, r := p.board, p.rule
 	awake := 0
 	for f, c := range r.definitions {
-		if c.awake() && at.of(f).live == 0 && len(c.minutes) == 0 && c.groups[global].last < c.first-setBackMinutes {
+		if c.awake() && p.at.of(f).live == 0 && len(c.minutes) == 0 && c.groups[global].last < c.first-setBackMinutes {
 			b.sleep(c)
 		}
 		if c.awake() {

@@ -41,7 +41,7 @@ type relics struct {
 	sets      map[relicMinute]*storedSets // nil: could not be read
 	parts     map[string]map[window.Part]part
 	incidents map[relicIncident]incidents
-	damaged   []relicMinute // of states that could not be read
+	damaged   []relicMinute // of states, sets and parts that could not be read
 	unfit     []string      // keys
 }
 
@@ -78,7 +78,7 @@ func (r *relics) visit(key string, size int, open func() ([]byte, bool)) {
 	case setPrefix:
 		fits = r.set(key, rest, open)
 	case rulePrefix:
-		r.rule(key, rest, open)
+		fits = r.rule(key, rest, open)
 	case epochPrefix:
 		fits = r.epoch(key, rest, open)
 	case incidentPrefix:
@@ -108,7 +108,7 @@ func (r *relics) part(key, rest string, size int, open func() ([]byte, bool)) bo
 	at, rest, _ := strings.Cut(rest, "/")
 	p, ok1 := partOf(at)
 	g, long, ok2 := groupOf(rest)
-	if !ok1 || !ok2 {
+	if !ok1 || !ok2 || !long && partKey(of, p, g) != key {
 		return false
 	}
 	if long {
@@ -119,6 +119,7 @@ func (r *relics) part(key, rest string, size int, open func() ([]byte, bool)) bo
 			return g, ok && groupText(g) == rest
 		})
 		if !ok {
+			r.damaged = append(r.damaged, relicMinute{strings.Clone(of), p.Start})
 			return true
 		}
 	}
@@ -161,7 +162,7 @@ func (r *relics) state(key, rest string, open func() ([]byte, bool)) bool {
 
 func (r *relics) set(key, rest string, open func() ([]byte, bool)) bool {
 	of, minute, _, ok := splitMinute(rest)
-	if !ok {
+	if !ok || setKey(of, minute) != key {
 		return false
 	}
 	s, ok := read(r, key, open, readSets)
@@ -173,8 +174,11 @@ func (r *relics) set(key, rest string, open func() ([]byte, bool)) bool {
 }
 
 // rule reads a definition, which lies there twice.
-func (r *relics) rule(key, rest string, open func() ([]byte, bool)) {
+func (r *relics) rule(key, rest string, open func() ([]byte, bool)) bool {
 	of, _, _ := strings.Cut(rest, "/")
+	if key != ruleKey(of) && key != spareKey(of) {
+		return false
+	}
 	s, ok := read(r, key, open, func(value []byte) (*relicRule, bool) {
 		s, ok := readRule(value)
 		if !ok {
@@ -187,11 +191,12 @@ func (r *relics) rule(key, rest string, open func() ([]byte, bool)) {
 	if ok {
 		r.rules[strings.Clone(of)] = s
 	}
+	return true
 }
 
 func (r *relics) epoch(key, rest string, open func() ([]byte, bool)) bool {
 	id, err := hex.DecodeString(rest)
-	if err != nil || len(id) != len(wire.Epoch{}) {
+	if err != nil || len(id) != len(wire.Epoch{}) || epochKey(wire.Epoch(id)) != key {
 		return false
 	}
 	if e, ok := read(r, key, open, func(value []byte) (*epoch, bool) { return readEpoch(wire.Epoch(id), value) }); ok {
@@ -203,7 +208,7 @@ func (r *relics) epoch(key, rest string, open func() ([]byte, bool)) bool {
 func (r *relics) incident(key, rest string, open func() ([]byte, bool)) bool {
 	at, name, _ := strings.Cut(rest, "/")
 	p, ok := partOf(at)
-	if !ok || p.Size == window.FiveMinutes {
+	if !ok || p.Size == window.FiveMinutes || incidentKey(p, name) != key {
 		return false
 	}
 	n, ok := read(r, key, open, readIncidents)

@@ -87,15 +87,18 @@ func (w *twins) published(p Publication) {
 	}
 	q := w.mortal.Publish(w.now)
 	w.history.take(w, q.Rollups)
-	for i, p := range []Publication{p, q} {
-		for _, e := range p.Ended {
-			delete(w.readers[i], listKey{e.Window, e.Group})
-		}
-		for _, c := range p.Changed {
-			w.readers[i][listKey{c.Snapshot.Window, c.Snapshot.Group}] = c
-		}
-	}
+	w.read(0, p)
+	w.read(1, q)
 	w.compare()
+}
+
+func (w *twins) read(reader int, p Publication) {
+	for _, e := range p.Ended {
+		delete(w.readers[reader], listKey{e.Window, e.Group})
+	}
+	for _, c := range p.Changed {
+		w.readers[reader][listKey{c.Snapshot.Window, c.Snapshot.Group}] = c
+	}
 }
 
 // compare what readers of both have. An unchanged list comes again after a minute, so its age may differ; bounds depend on

@@ -51,7 +51,7 @@ func (b *Board) forgetChanges(c *counted, now int64) {
 }
 
 // rollups appends those of closed hours that changed, the newest first.
-func (p *publication) rollups(out []*wire.Rollup, at *presence) []*wire.Rollup {
+func (p *publication) rollups(out []*wire.Rollup) []*wire.Rollup {
 	b, c := p.board, p.counted
 	b.forgetChanges(c, p.now)
 	for _, h := range slices.Backward(slices.Sorted(maps.Keys(c.changes))) {
@@ -59,7 +59,7 @@ func (p *publication) rollups(out []*wire.Rollup, at *presence) []*wire.Rollup {
 		if part.End() > p.newest || !b.retained(c, part) {
 			continue
 		}
-		roll := p.hour(part, at)
+		roll := p.hour(part)
 		pending := c.changes[h].pending(roll)
 		for _, g := range sorted(pending) {
 			if b.rolled >= rollupBytes {
@@ -90,7 +90,7 @@ func (a *changes) pending(roll *hourly) map[rule.Group]struct{} {
 
 // turn appends the rollups of one more hour, which readers had before: the newest first, of each rule in turn. It says whether
 // that was all of the hour.
-func (p *publication) turn(out []*wire.Rollup, at *presence) ([]*wire.Rollup, bool) {
+func (p *publication) turn(out []*wire.Rollup) ([]*wire.Rollup, bool) {
 	r := p.rule
 	if len(r.turning) == 0 {
 		r.turn = p.before(r.turn)
@@ -100,7 +100,7 @@ func (p *publication) turn(out []*wire.Rollup, at *presence) ([]*wire.Rollup, bo
 		r.turning = nil
 		return out, true
 	}
-	roll := p.hour(part, at)
+	roll := p.hour(part)
 	if len(r.turning) == 0 {
 		r.turning = roll.groups()
 	}
@@ -136,8 +136,8 @@ type hourly struct {
 	reasons []string
 }
 
-func (p *publication) hour(part window.Part, at *presence) *hourly {
-	return &hourly{p, part, p.hourReasons(part, at)}
+func (p *publication) hour(part window.Part) *hourly {
+	return &hourly{p, part, p.hourReasons(part)}
 }
 
 func (h *hourly) live() []window.Minute { return h.counted.liveMinutes(h.part.Start, h.part.End()-1) }
@@ -186,9 +186,9 @@ func (h *hourly) append(out []*wire.Rollup, g rule.Group) []*wire.Rollup {
 }
 
 // hourReasons say why the rollups of an hour may lack something.
-func (p *publication) hourReasons(h window.Part, at *presence) []string {
+func (p *publication) hourReasons(h window.Part) []string {
 	n := p.rule.incidents[h]
-	silent := n.silent || len(at.longest) > 0 && at.longest[0].last < h.End().Start()
+	silent := n.silent || len(p.at.longest) > 0 && p.at.longest[0].last < h.End().Start()
 	short := !p.board.cfg.Event && h.Start.Start() < p.counted.since
 	return n.reasons(silent, short)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/otel-topk/collector/topk"
 )
 
-// TestScenarios reads what happens and what comes out from testdata. `go test -rewrite` writes what comes out.
+// TestScenarios reads what happens and what comes out from testdata/scenarios. `go test -rewrite` writes what comes out.
 //
 //	board [event] [windows=(5m,1h)] [retain=2h] [keep-minutes=2h] [max-rules=] [max-groups=] [max-epochs=] [max-live=] [max-parts=]
 //	    [max-lists=]
@@ -28,7 +28,7 @@ import (
 //	publish [window=5m] [coverage] [brief]
 //	stats [bytes]
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
 		s := &scenario{T: t, now: noon, shards: map[string]*shard{}, messages: map[string][]message{}, b: New(wallConfig())}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			s.T, s.d = t, d

@@ -29,7 +29,7 @@ const (
 	partSummary
 )
 
-func flag(is bool, f byte) byte {
+func when(is bool, f byte) byte {
 	if is {
 		return f
 	}
@@ -40,7 +40,7 @@ func (e *epoch) value() []byte {
 	b := appendText([]byte{valueVersion}, e.shard)
 	b = binary.AppendVarint(b, e.first)
 	b = binary.AppendVarint(b, e.last)
-	b = append(b, flag(e.goodbye, flagGoodbye)|flag(e.gone, flagGone))
+	b = append(b, when(e.goodbye, flagGoodbye)|when(e.gone, flagGone))
 	b = binary.AppendUvarint(b, uint64(len(e.reports)))
 	for _, p := range e.reports {
 		b = appendText(b, p.rule)
@@ -109,7 +109,7 @@ func (s *storedRule) value() []byte {
 	b = binary.AppendUvarint(b, uint64(s.floor))
 	b = binary.AppendUvarint(b, uint64(s.flat))
 	b = binary.AppendUvarint(b, uint64(s.until))
-	return append(b, flag(s.served, flagServed)|flag(s.awake, flagAwake))
+	return append(b, when(s.served, flagServed)|when(s.awake, flagAwake))
 }
 
 func readRule(value []byte) (*storedRule, bool) {
@@ -151,7 +151,7 @@ func readSets(value []byte) (*storedSets, bool) {
 
 // stateValue is a state as it came.
 func stateValue(body []byte, overflows bool) []byte {
-	return append([]byte{valueVersion, flag(overflows, flagOverflow)}, body...)
+	return append([]byte{valueVersion, when(overflows, flagOverflow)}, body...)
 }
 
 // readState shares memory with value.
@@ -175,7 +175,7 @@ func readPart(value []byte) (kind byte, name, compressed []byte, ok bool) {
 }
 
 func (i *incidents) value() []byte {
-	b := []byte{valueVersion, flag(i.silent, flagSilent)}
+	b := []byte{valueVersion, when(i.silent, flagSilent)}
 	for _, n := range [...]uint64{i.records, i.late, i.future, i.dropped, i.damaged} {
 		b = binary.AppendUvarint(b, n)
 	}

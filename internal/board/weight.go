@@ -24,9 +24,11 @@ func (c Config) maxSets() int { return 2 * c.MaxEpochs }
 
 // drawn is what a set of some weight takes out of the pool.
 func (b *Board) drawn(weight uint64) uint64 {
-	share := (minuteWeight - poolWeight) / uint64(b.cfg.maxSets())
-	return weight - min(weight, share)
+	return weight - min(weight, b.cfg.share())
 }
+
+// share of one set.
+func (c Config) share() uint64 { return (minuteWeight - poolWeight) / uint64(c.maxSets()) }
 
 // admitWeight says whether a set may grow from one weight to another.
 func (b *Board) admitWeight(m *minute, before, after uint64) error {
