@@ -72,18 +72,14 @@ func (v *vault) checkpoint() {
 	v.one.Lock()
 	defer v.one.Unlock()
 	v.tried = time.Now()
-	err := v.storeFinals(v.counter.pending.unstored())
-	var c *cut
-	if err == nil {
-		c = v.cut()
-		err = v.store(c)
-	}
+	c := v.cut()
+	err := v.store(c)
 	if err == nil {
 		v.hold(c.failures)
 		return
 	}
 	v.fail(err)
-	if c != nil && c.resumed {
+	if c.resumed {
 		v.discard(c.sequence)
 	}
 }

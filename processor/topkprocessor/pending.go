@@ -132,16 +132,14 @@ func (p *pending) unstored() []*final {
 	return slices.Compact(all)
 }
 
-// store f by set, unless no gateway waits for it any more.
-func (p *pending) store(f *final, set func() error) error {
+// store those of finals for which some gateway waits: set says of each whether it can be, apply stores all that are set.
+func (p *pending) store(finals []*final, set func(i int) bool, apply func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if f.waiting == 0 {
-		return nil
+	for i, f := range finals {
+		f.stored = f.waiting > 0 && set(i)
 	}
-	err := set()
-	f.stored = err == nil
-	return err
+	apply()
 }
 
 // forget that finals were stored, by unset.

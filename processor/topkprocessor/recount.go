@@ -53,10 +53,11 @@ func (rc *recount) raise(index uint64, floor int64) {
 	}
 }
 
-// covers says whether the bucket of a state is counted again.
-func (rc *recount) covers(s *wire.State) bool {
-	l := rc.byName[s.Rule.Name]
-	return l != nil && s.Epoch == rc.counter.epoch && int64(s.Minute) >= l.floor.Load()
+// closed is the bucket of a final state that was stored, and all its final states with it.
+func (rc *recount) closed(s *wire.State) {
+	if l := rc.byName[s.Rule.Name]; l != nil && s.Epoch == rc.counter.epoch {
+		raise(&l.floor, int64(s.Minute)+1)
+	}
 }
 
 // addState of the checkpoint. Its group has the place that it had.

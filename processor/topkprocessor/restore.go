@@ -141,6 +141,9 @@ func (s *survey) read(n uint64) (rc *recount, bad uint64, err error) {
 			rc.raise(at.rule, at.floor)
 		}
 	}
+	for _, f := range s.finals {
+		rc.closed(&f.state)
+	}
 	for bad = 1; bad <= parts; bad++ {
 		if err := rc.addPart(s.parts[n][bad], &s.bodies); err != nil {
 			return nil, bad, err
@@ -150,17 +153,12 @@ func (s *survey) read(n uint64) (rc *recount, bad uint64, err error) {
 	return rc, 0, nil
 }
 
-// adopt the final states that were stored, and those of what was counted again. Of a bucket that is counted again nothing has
-// been sent: a part of its final states may be stored, but not the floor.
+// adopt the final states that were stored, and those of what was counted again.
 func (s *survey) adopt(rc *recount) {
 	c := s.vault.counter
 	slices.SortFunc(s.finals, func(a, b *final) int { return cmp.Compare(a.id, b.id) })
 	for _, f := range s.finals {
 		c.pending.id = f.id
-		if rc != nil && rc.covers(&f.state) {
-			s.relics = append(s.relics, numbered(finalKey, f.id))
-			continue
-		}
 		c.pending.add(f)
 		c.remember(past{f.state.Epoch, f.state.Shard})
 	}

@@ -97,6 +97,9 @@ func (g *setGateway) takeState(s *wire.State) {
 	if s.Final && at.finals == 0 {
 		at.open = at.total()
 	}
+	if g.goodbyes[s.Epoch] {
+		g.wrong = append(g.wrong, fmt.Sprintf("%v: counted after goodbye", id))
+	}
 	at.states[s.Group] = s
 	if !s.Final {
 		return

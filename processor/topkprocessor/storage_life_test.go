@@ -3,6 +3,7 @@ package topkprocessor
 import (
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,6 +84,53 @@ func TestFinalsAreDurableBeforeTheyAreSent(t *testing.T) {
 		stop(t, p)
 		assert.Equal(t, 5, finals)
 	})
+}
+
+func TestNothingIsCountedBeforeItIsInTheJournal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var counted, requests atomic.Uint64
+		m := newMachine(t, t.TempDir())
+		m.onWrite = func(ops []*storage.Operation) error {
+			for _, op := range ops {
+				if op.Type == storage.Set && strings.HasPrefix(op.Key, journalKey) {
+					assert.Equal(t, requests.Load(), counted.Load())
+					requests.Add(1)
+				}
+			}
+			return nil
+		}
+		p := m.start(t, stored, &setGateway{})
+		for range 5 {
+			require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(time.Now(), "a")))
+			counted.Store(p.counter.ledgers[0].tally.counted.Load())
+			assert.Equal(t, requests.Load(), counted.Load())
+		}
+		stop(t, p)
+	})
+}
+
+func TestMinutesThatHaveClosedAreNotCountedAgain(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		down bool
+	}{{"answered", false}, {"stored", true}} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				folder, gw := t.TempDir(), &setGateway{}
+				gw.down.Store(tt.down)
+				m := newMachine(t, folder)
+				p := m.start(t, stored, gw)
+				require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(time.Now(), "a")))
+				time.Sleep(3*time.Minute + 5*time.Second)
+				m.kill(t, p)
+				gw.down.Store(true)
+				q := newMachine(t, folder).start(t, stored, gw)
+				n, _ := q.counter.pending.count(0)
+				assert.Equal(t, tt.down, n == 1)
+				stop(t, q)
+			})
+		})
+	}
 }
 
 func TestFinalStaysStoredUntilEveryGatewayAnswered(t *testing.T) {

@@ -3,6 +3,7 @@ package topkprocessor
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 
 	"github.com/klauspost/compress/zstd"
 	"go.uber.org/zap"
@@ -46,28 +47,40 @@ func (v *vault) keep(l *ledger, finals []*final) {
 // unstore a final state that no gateway waits for.
 func (v *vault) unstore(f *final) { v.depot.Delete(numbered(finalKey, f.id)) }
 
-// storeFinals that were not stored when their buckets closed.
+// storeFinals that were not stored when their buckets closed, those of a bucket together.
 func (v *vault) storeFinals(finals []*final) error {
-	pending := v.counter.pending
 	for len(finals) > 0 {
-		n, size := 0, 0
-		for ; n < len(finals) && size < finalsAtOnce; n++ {
-			value, ok := v.encodeFinal(finals[n])
-			if !ok {
-				continue
-			}
+		var values [][]byte
+		for size := 0; len(values) < len(finals) && (size < finalsAtOnce || finals[len(values)].follows(finals[len(values)-1])); {
+			value, _ := v.encodeFinal(finals[len(values)])
+			values = append(values, value)
 			size += len(value)
-			if err := pending.store(finals[n], func() error { return v.depot.Set(numbered(finalKey, finals[n].id), value) }); err != nil {
-				return err
-			}
 		}
-		if err := v.depot.Commit(context.Background()); err != nil {
-			pending.forget(finals[:n], func(f *final) { v.depot.Forget(numbered(finalKey, f.id)) })
+		together := finals[:len(values)]
+		var change depot.Change
+		var err error
+		v.counter.pending.store(together, func(i int) bool {
+			if values[i] == nil {
+				return false
+			}
+			err = errors.Join(err, change.Set(numbered(finalKey, together[i].id), values[i]))
+			return true
+		}, func() { v.depot.Apply(&change) })
+		if err == nil {
+			err = v.depot.Commit(context.Background())
+		}
+		if err != nil {
+			v.counter.pending.forget(together, func(f *final) { v.depot.Forget(numbered(finalKey, f.id)) })
 			return err
 		}
-		finals = finals[n:]
+		finals = finals[len(values):]
 	}
 	return nil
+}
+
+// follows says whether both are of one bucket.
+func (f *final) follows(other *final) bool {
+	return f.state.Minute == other.state.Minute && f.state.Rule == other.state.Rule && f.state.Epoch == other.state.Epoch
 }
 
 // encodeFinal as it is stored: when it expires, and the body of the state under zstd.
