@@ -42,10 +42,9 @@ func TestPseudonymsAreTheMACOfTheText(t *testing.T) {
 func TestPseudonymsNeedASecret(t *testing.T) {
 	cfg := NewDefaultConfig()
 	cfg.Name, cfg.Key = "clients", []string{`Pseudonym(log.attributes["client"])`}
-	require.ErrorContains(t, cfg.ValidateWith(""), "key[0]: ")
-	require.ErrorContains(t, cfg.ValidateWith(""), "a pseudonym needs the secret seed of the processor")
-	require.NoError(t, cfg.ValidateWith(testSecret))
-	require.NoError(t, cfg.Validate())
+	require.ErrorContains(t, cfg.Validate(""), "key[0]: ")
+	require.ErrorContains(t, cfg.Validate(""), "a pseudonym needs the secret seed of the processor")
+	require.NoError(t, cfg.Validate(testSecret))
 	_, err := New(cfg, 1, "", componenttest.NewNopTelemetrySettings())
-	require.EqualError(t, err, cfg.ValidateWith("").Error())
+	require.EqualError(t, err, cfg.Validate("").Error())
 }

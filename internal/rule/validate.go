@@ -33,7 +33,7 @@ type Problem struct {
 
 func (p Problem) Error() string { return p.Key + ": " + strings.ReplaceAll(p.Err.Error(), "\n", " ") }
 
-// Problems are all that is wrong with a rule. They make one line, since the collector puts the path of the rule before it.
+// Problems are all that is wrong with a rule. They make one line.
 type Problems []Problem
 
 func (p Problems) Error() string {
@@ -61,12 +61,8 @@ func (p Problems) has(key string) bool {
 	return slices.ContainsFunc(p, func(one Problem) bool { return one.Key == key })
 }
 
-// Validate returns all problems of one rule as Problems, also paths that OTTL does not know. That there is a secret for Pseudonym is
-// taken for granted.
-func (c *Config) Validate() error { return c.ValidateWith("any") }
-
-// ValidateWith is Validate where the secret, as in New, is known.
-func (c *Config) ValidateWith(secret string) error {
+// Validate returns all problems of one rule as Problems, also paths that OTTL does not know. The secret is that of New.
+func (c *Config) Validate(secret string) error {
 	_, problems := compile(*c, 0, secret, component.TelemetrySettings{Logger: zap.NewNop()})
 	if len(problems) > 0 {
 		return problems

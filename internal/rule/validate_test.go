@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componenttest"
-	"go.opentelemetry.io/collector/confmap"
 )
 
 func TestValidateNamesWhatIsWrong(t *testing.T) {
@@ -80,7 +79,7 @@ func TestValidateNamesWhatIsWrong(t *testing.T) {
 			cfg := NewDefaultConfig()
 			cfg.Name, cfg.Key = "a", []string{`log.attributes["a"]`}
 			row.change(&cfg)
-			err := cfg.Validate()
+			err := cfg.Validate("")
 			if len(row.want) == 0 {
 				require.NoError(t, err)
 				return
@@ -100,12 +99,11 @@ func TestValidateNamesWhatIsWrong(t *testing.T) {
 }
 
 // The collector puts the rule's place before the line, once.
-func TestProblemsAreOneLineOfTheCollectorsMessage(t *testing.T) {
+func TestProblemsAreOneLine(t *testing.T) {
 	set, err := load(t, `{name: a, key: log.body}, {key: log.level, k: 0}`)
 	require.NoError(t, err)
-	err = confmap.Validate(set)
-	require.ErrorContains(t, err, "rules::1: name: is required; k: 0 is not in 1..500; key[0]: segment")
-	require.NotContains(t, err.Error(), "rules::0")
+	require.NoError(t, set.Rules[0].Validate(""))
+	require.ErrorContains(t, set.Rules[1].Validate(""), "name: is required; k: 0 is not in 1..500; key[0]: segment")
 }
 
 func TestSignalsFollowFromThePaths(t *testing.T) {

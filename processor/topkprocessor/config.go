@@ -100,8 +100,8 @@ func (c *Config) Validate() error {
 	}
 	names := make(map[string]int, len(c.Rules))
 	for i := range c.Rules {
-		r := rule.Config(c.Rules[i])
-		for _, err := range each(r.ValidateWith(string(c.Seed))) {
+		r := &c.Rules[i]
+		for _, err := range each(r.Validate(string(c.Seed))) {
 			problem("rules[%d].%w", i, err)
 		}
 		if first, ok := names[r.Name]; ok && r.Name != "" {
@@ -147,8 +147,5 @@ func each(err error) []error {
 	return []error{err}
 }
 
-// Rule is one element of rules. It is rule.Config without its Validate: Config.Validate calls that by the rule's position.
-type Rule rule.Config
-
-// Unmarshal starts each element of the list from the defaults.
-func (r *Rule) Unmarshal(conf *confmap.Conf) error { return (*rule.Config)(r).Unmarshal(conf) }
+// Rule is one element of rules.
+type Rule = rule.Config

@@ -25,7 +25,7 @@ func TestDefaults(t *testing.T) {
 
 	want := rule.NewDefaultConfig()
 	want.Name, want.Key = "tenants", []string{`log.attributes["tenant"]`}
-	assert.Equal(t, want, rule.Config(cfg.Rules[0]))
+	assert.Equal(t, want, cfg.Rules[0])
 }
 
 func TestEachElementOfAListStartsFromItsDefaults(t *testing.T) {

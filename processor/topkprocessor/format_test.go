@@ -13,7 +13,6 @@ import (
 	"go.opentelemetry.io/collector/extension/xextension/storage"
 	"go.opentelemetry.io/collector/processor/processortest"
 
-	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/wire"
 	"github.com/otel-topk/collector/processor/topkprocessor/internal/metadata"
 )
@@ -75,7 +74,7 @@ func TestWhatIsStoredIsTheGoldenOne(t *testing.T) {
 	assert.Equal(t, "shard-1", c.shard)
 	assert.Equal(t, time.Minute, c.ledgers[0].clock.Lateness)
 	assert.Equal(t, time.Minute, c.ledgers[0].clock.Future)
-	assert.Equal(t, rule.Config(v.counter.cfg.Rules[0]).MaxGroups, c.ledgers[0].maxGroups)
+	assert.Equal(t, v.counter.cfg.Rules[0].MaxGroups, c.ledgers[0].maxGroups)
 	assert.Equal(t, v.counter.ledgers[0].definition, c.ledgers[0].definition)
 	finals := rc.finals(0)
 	require.Len(t, finals, 1)

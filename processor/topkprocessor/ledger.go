@@ -52,7 +52,7 @@ type tally struct {
 }
 
 func newLedger(index int, cfg *Config, stripes int, set component.TelemetrySettings) (*ledger, error) {
-	r := rule.Config(cfg.Rules[index])
+	r := cfg.Rules[index]
 	compiled, err := rule.New(r, seedOf(cfg), string(cfg.Seed), set)
 	if err != nil {
 		return nil, err
