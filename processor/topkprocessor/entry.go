@@ -30,10 +30,10 @@ type entry struct {
 	groups texts
 }
 
-// begin an entry of the process run, whose records are judged by the wall clock now.
-func (e *entry) begin(run wire.Epoch, now int64) {
+// begin an entry of the process of an epoch, whose records are judged by the wall clock now.
+func (e *entry) begin(epoch wire.Epoch, now int64) {
 	e.b = append(e.b[:0], entryVersion)
-	e.b = append(e.b, run[:]...)
+	e.b = append(e.b, epoch[:]...)
 	e.b = binary.LittleEndian.AppendUint64(e.b, uint64(now))
 	e.begun = len(e.b)
 }
@@ -110,15 +110,15 @@ type column struct {
 }
 
 // readEntry returns the process that wrote an entry, the wall clock by which records are judged, and the records.
-func readEntry(b []byte) (run wire.Epoch, now int64, columns []*column, err error) {
+func readEntry(b []byte) (epoch wire.Epoch, now int64, columns []*column, err error) {
 	r := reader{b: b}
 	r.version(entryVersion)
-	copy(run[:], r.bytes(len(run)))
+	copy(epoch[:], r.bytes(len(epoch)))
 	now = int64(r.fixed())
 	for len(r.b) > 0 {
 		columns = append(columns, readColumn(&r, now))
 	}
-	return run, now, columns, r.end()
+	return epoch, now, columns, r.end()
 }
 
 func readColumn(r *reader, now int64) *column {

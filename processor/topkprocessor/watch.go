@@ -16,14 +16,10 @@ const (
 
 // watch sees what of a rule its user should know, and says it once.
 type watch struct {
-	overflowed  uint64
-	overflow    recurrence
-	cut         uint64
-	cutting     recurrence
-	full        uint64
-	filling     recurrence
-	failed      uint64
-	failure     recurrence
+	overflowed  growth
+	cut         growth
+	full        growth
+	failed      growth
 	skippedAt   time.Time // first record looked at while none was matched
 	lateAt      time.Time // first late record while none was counted
 	saidSilent  bool
@@ -33,30 +29,18 @@ type watch struct {
 func (w *watch) check(l *ledger, now time.Time, logger *zap.Logger) {
 	t := &l.tally
 	name := zap.String("rule", l.definition.Name)
-	if n := t.overflowed.Load(); n > w.overflowed {
-		w.overflowed = n
-		if w.overflow.began(now) {
-			logger.Warn("More groups than max_groups; the records of further groups count in scope overflow", name, zap.Int("max_groups", l.maxGroups))
-		}
+	if w.overflowed.began(t.overflowed.Load(), now) {
+		logger.Warn("More groups than max_groups; the records of further groups count in scope overflow", name, zap.Int("max_groups", l.maxGroups))
 	}
-	if n := t.cut.Load(); n > w.cut {
-		w.cut = n
-		if w.cutting.began(now) {
-			logger.Warn("Keys or groups are longer than max_key_bytes; they count under what is left of them and a hash", name,
-				zap.Int("max_key_bytes", l.definition.MaxKeyBytes))
-		}
+	if w.cut.began(t.cut.Load(), now) {
+		logger.Warn("Keys or groups are longer than max_key_bytes; they count under what is left of them and a hash", name,
+			zap.Int("max_key_bytes", l.definition.MaxKeyBytes))
 	}
-	if n := t.full.Load(); n > w.full {
-		w.full = n
-		if w.filling.began(now) {
-			logger.Warn("A list has all the weight that it can hold in a minute; further records are not counted", name, zap.Uint64("weight", topk.MaxTotal))
-		}
+	if w.full.began(t.full.Load(), now) {
+		logger.Warn("A list has all the weight that it can hold in a minute; further records are not counted", name, zap.Uint64("weight", topk.MaxTotal))
 	}
-	if n := t.failed.Load(); n > w.failed {
-		w.failed = n
-		if l.rule.Config().ErrorMode == rule.ErrorIgnore && w.failure.began(now) {
-			logger.Warn("An OTTL expression failed; the rule does not count such records", name, zap.Uint64("records", n))
-		}
+	if n := t.failed.Load(); w.failed.began(n, now) && l.rule.Config().ErrorMode == rule.ErrorIgnore {
+		logger.Warn("An OTTL expression failed; the rule does not count such records", name, zap.Uint64("records", n))
 	}
 	if t.counted.Load() > 0 {
 		w.skippedAt, w.lateAt = time.Time{}, time.Time{}
@@ -87,6 +71,20 @@ func since(at *time.Time, now time.Time) time.Duration {
 		*at = now
 	}
 	return now.Sub(*at)
+}
+
+// growth of a count that should not grow.
+type growth struct {
+	count uint64
+	recurrence
+}
+
+func (g *growth) began(count uint64, now time.Time) bool {
+	if count <= g.count {
+		return false
+	}
+	g.count = count
+	return g.recurrence.began(now)
 }
 
 // recurrence of a condition: it began if it was not there for a while.
