@@ -51,10 +51,7 @@ func EncodeDefinition(d *rule.Definition) ([]byte, error) {
 
 // Definition reads a definition. The error is a *Refusal.
 func (b *Bodies) Definition(encoded []byte) (*rule.Definition, error) {
-	if b.known == nil {
-		b.known = definitions{}
-	}
-	return b.known.decode(encoded)
+	return b.definitions().decode(encoded)
 }
 
 func (known definitions) decode(b []byte) (*rule.Definition, error) {

@@ -1,4 +1,4 @@
-// Package wire carries states and snapshots as OTLP logs. FORMAT.md beside it specifies the bytes.
+// Package wire carries states, snapshots and rollups as OTLP logs. FORMAT.md beside it specifies the bytes.
 package wire
 
 import (

@@ -77,13 +77,10 @@ func EncodeRollup(r *Rollup) ([]byte, error) {
 
 // Rollup reads the body of a rollup. The error is a *Refusal.
 func (b *Bodies) Rollup(body []byte) (*Rollup, error) {
-	if b.known == nil {
-		b.known = definitions{}
-	}
 	if len(body) > MaxBodyBytes {
 		return nil, tooLarge("body", len(body), MaxBodyBytes)
 	}
-	return b.known.decodeRollupBody(body)
+	return b.definitions().decodeRollupBody(body)
 }
 
 func (known definitions) decodeRollup(lr plog.LogRecord) (*Rollup, error) {

@@ -83,13 +83,17 @@ type Bodies struct{ known definitions }
 
 // State reads the body of a state. The error is a *Refusal.
 func (b *Bodies) State(body []byte) (*State, error) {
-	if b.known == nil {
-		b.known = definitions{}
-	}
 	if len(body) > MaxBodyBytes {
 		return nil, tooLarge("body", len(body), MaxBodyBytes)
 	}
-	return b.known.decodeBody(body)
+	return b.definitions().decodeStateBody(body)
+}
+
+func (b *Bodies) definitions() definitions {
+	if b.known == nil {
+		b.known = definitions{}
+	}
+	return b.known
 }
 
 func (known definitions) decodeState(lr plog.LogRecord) (*State, error) {
@@ -97,10 +101,10 @@ func (known definitions) decodeState(lr plog.LogRecord) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return known.decodeBody(b)
+	return known.decodeStateBody(b)
 }
 
-func (known definitions) decodeBody(b []byte) (*State, error) {
+func (known definitions) decodeStateBody(b []byte) (*State, error) {
 	var m wirepb.State
 	if err := decode(b, &m); err != nil {
 		return nil, err
