@@ -130,6 +130,7 @@ type publication struct {
 	open    openSum
 	changed []Published
 	ended   []*wire.Snapshot
+	rolled  []window.Minute // hours whose rollups changed
 }
 
 // openSum is the sum of all that is live of one group: most windows hold all of it.

@@ -61,6 +61,9 @@ func (p *publication) rollups(out []*wire.Rollup) []*wire.Rollup {
 		}
 		roll := p.hour(part)
 		pending := c.changes[h].pending(roll)
+		if len(pending) > 0 {
+			p.rolled = append(p.rolled, h)
+		}
 		for _, g := range sorted(pending) {
 			if b.rolled >= rollupBytes {
 				return out
@@ -88,12 +91,14 @@ func (a *changes) pending(roll *hourly) map[rule.Group]struct{} {
 	return a.groups
 }
 
-// turn appends the rollups of one more hour, which readers had before: the newest first, of each rule in turn. It says whether
-// that was all of the hour.
+// turn appends the rollups of one more hour, which did not change: the newest first, of each rule in turn. So readers that lost
+// what they had get it again. It says whether that was all of the hour.
 func (p *publication) turn(out []*wire.Rollup) ([]*wire.Rollup, bool) {
 	r := p.rule
 	if len(r.turning) == 0 {
-		r.turn = p.before(r.turn)
+		if r.turn = p.before(r.turn); slices.Contains(p.rolled, r.turn) {
+			return out, true
+		}
 	}
 	part := window.Part{Start: r.turn, Size: window.OneHour}
 	if p.counted.parts[part] == nil {

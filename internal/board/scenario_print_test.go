@@ -6,9 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/window"
 	"github.com/otel-topk/collector/internal/wire"
+	"github.com/otel-topk/collector/topk"
 )
 
 // publish prints the lists that come, of one window or of all.
@@ -31,6 +34,31 @@ func (s *scenario) publish() string {
 		if wanted(e) {
 			fmt.Fprintf(&out, "%s %s %s ended\n", e.Rule.Name, window.Name(e.Window), list(e.Group))
 		}
+	}
+	return out.String()
+}
+
+// hours prints the rollups that come, and which rules began anew.
+func (s *scenario) hours() string {
+	var out strings.Builder
+	p := s.b.Publish(s.now)
+	for _, r := range p.Rollups {
+		var sum topk.Summary
+		require.NoError(s, sum.UnmarshalBinary(r.Encoded))
+		fmt.Fprintf(&out, "%s hour %s %s: total %d", r.Rule.Name, clock(time.Unix(0, r.Hour.Start()).UTC()), list(r.Group), sum.Total())
+		if sum.TotalUpper() != sum.Total() {
+			fmt.Fprintf(&out, " to %d", sum.TotalUpper())
+		}
+		if len(r.PartialReasons) > 0 {
+			fmt.Fprintf(&out, ", partial %v", r.PartialReasons)
+		}
+		for _, it := range sum.Top(r.Rule.K).Items {
+			fmt.Fprintf(&out, "; %s %d", it.Key, it.Estimate)
+		}
+		fmt.Fprintln(&out)
+	}
+	for _, name := range p.Anew {
+		fmt.Fprintf(&out, "%s anew\n", name)
 	}
 	return out.String()
 }

@@ -16,8 +16,8 @@ import (
 
 // TestScenarios reads what happens and what comes out from testdata/scenarios. `go test -rewrite` writes what comes out.
 //
-//	board [event] [windows=(5m,1h)] [retain=2h] [keep-minutes=2h] [max-rules=] [max-groups=] [max-epochs=] [max-live=] [max-parts=]
-//	    [max-lists=]
+//	board [event] [shelf] [windows=(5m,1h)] [retain=2h] [keep-minutes=2h] [keep-hours=24h] [max-rules=] [max-groups=] [max-epochs=]
+//	    [max-live=] [max-parts=] [max-lists=]
 //	shard NAME epoch=N [rule=NAME] [grouped] [k=] [residents=] [width=] [seed=] [max-groups=] [label=NAME]
 //	count NAME HH:MM:SS [group=NAME|missing]    with lines: KEY WEIGHT
 //	empty NAME HH:MM:SS                         a state without records
@@ -25,7 +25,9 @@ import (
 //	deliver MESSAGE [times=N]
 //	report NAME [records=] [late=] [future=] [dropped=] [goodbye]
 //	now HH:MM:SS [day=N]                        the wall clock
-//	publish [window=5m] [coverage] [brief]
+//	publish [window=5m] [coverage] [brief] [hours]    hours: rollups, not lists
+//	kill                                        and go on from the shelf
+//	damage TEXT                                 in each stored value whose key holds it
 //	stats [bytes]
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
@@ -65,7 +67,14 @@ func (s *scenario) run() string {
 	case "now":
 		s.now = s.time(s.d.CmdArgs[0].Key) + int64(s.number("day", 0))*int64(24*time.Hour)
 	case "publish":
+		if s.d.HasArg("hours") {
+			return s.hours()
+		}
 		return s.publish()
+	case "kill":
+		s.b = restored(s, s.b.cfg, s.now)
+	case "damage":
+		s.damage(s.d.CmdArgs[0].Key)
 	case "stats":
 		return s.stats()
 	default:
@@ -106,7 +115,11 @@ func (s *scenario) board() {
 			cfg.Windows = append(cfg.Windows, w)
 		}
 	}
-	for name, d := range map[string]*time.Duration{"retain": &cfg.Retain, "keep-minutes": &cfg.KeepMinutes} {
+	if s.d.HasArg("shelf") {
+		cfg.Shelf = newShelf()
+	}
+	durations := map[string]*time.Duration{"retain": &cfg.Retain, "keep-minutes": &cfg.KeepMinutes, "keep-hours": &cfg.KeepHours}
+	for name, d := range durations {
 		if text := s.text(name, ""); text != "" {
 			var err error
 			*d, err = time.ParseDuration(text)
@@ -120,6 +133,18 @@ func (s *scenario) board() {
 	cfg.MaxPartBytes = int64(s.number("max-parts", 0))
 	cfg.MaxListBytes = int64(s.number("max-lists", 0))
 	s.b = New(cfg)
+}
+
+func (s *scenario) damage(text string) {
+	values := s.b.cfg.Shelf.(*shelf).values
+	found := false
+	for key, value := range values {
+		if strings.Contains(key, text) {
+			found = true
+			values[key] = value[:len(value)/2]
+		}
+	}
+	require.True(s, found, "%s: no such value", s.d.Pos)
 }
 
 func (s *scenario) shard() {
