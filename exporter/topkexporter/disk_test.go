@@ -3,7 +3,6 @@ package topkexporter
 import (
 	"context"
 	"errors"
-	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +13,8 @@ import (
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/exporter/exportertest"
 	xstorage "go.opentelemetry.io/collector/extension/xextension/storage"
+
+	"github.com/otel-topk/collector/internal/depot"
 )
 
 // disk is a storage extension whose faults a test chooses.
@@ -71,25 +72,16 @@ func (d *disk) Batch(_ context.Context, ops ...*xstorage.Operation) error {
 	if d.refuses != nil {
 		return d.refuses
 	}
-	return memory(d.values).Batch(context.Background(), ops...)
+	return depot.Memory(d.values).Batch(context.Background(), ops...)
 }
 
-func (d *disk) Walk(_ context.Context, visit xstorage.WalkFunc) error {
+func (d *disk) Walk(ctx context.Context, visit xstorage.WalkFunc) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.refuses != nil {
 		return d.refuses
 	}
-	for key, value := range maps.Clone(d.values) {
-		ops, err := visit(key, value)
-		if err != nil {
-			return err
-		}
-		if err := memory(d.values).Batch(context.Background(), ops...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return depot.Memory(d.values).Walk(ctx, visit)
 }
 
 func (d *disk) Close(context.Context) error {

@@ -36,7 +36,7 @@ type storage struct {
 
 // newMemory is a storage that ends with the process.
 func newMemory() *storage {
-	return &storage{depot: depot.New(memory{}), busy: make(chan struct{}, 1)}
+	return &storage{depot: depot.New(depot.Memory{}), busy: make(chan struct{}, 1)}
 }
 
 // openStorage connects to the storage that is configured. Where it cannot be opened, this is told, and the exporter works as
@@ -63,7 +63,7 @@ func openStorage(ctx context.Context, config *Config, set exporter.Settings, hos
 
 // giveUp keeps everything in memory until the next start, and tells it.
 func (s *storage) giveUp(err error) {
-	s.depot, s.durable = depot.New(memory{}), false
+	s.depot, s.durable = depot.New(depot.Memory{}), false
 	s.failing.Store(true)
 	s.telemetry.storageClosed(err)
 	s.report(componentstatus.NewRecoverableErrorEvent(err))

@@ -45,7 +45,7 @@ func TestWhatIsCommittedIsInTheFile(t *testing.T) {
 
 // held is a depot whose client stops in each Batch and Get until one is let go.
 func held() (*Depot, *client) {
-	d := New(memory{})
+	d := New(Memory{})
 	c := failing(d)
 	c.hold = make(chan struct{})
 	return d, c
@@ -219,7 +219,7 @@ func TestKeysThatComeAndGoWhileNothingCanBeStoredLeaveNothing(t *testing.T) {
 }
 
 func TestWhatNoReaderWouldTakeIsRefused(t *testing.T) {
-	d := New(memory{})
+	d := New(Memory{})
 	require.NoError(t, d.Set("key", []byte("before")))
 	for want, set := range map[string]func(set func(string, []byte) error) error{
 		"a key of 0 bytes, allowed is 1 to 32760":     func(set func(string, []byte) error) error { return set("", nil) },
@@ -233,7 +233,7 @@ func TestWhatNoReaderWouldTakeIsRefused(t *testing.T) {
 		d.Apply(&c)
 	}
 	require.NoError(t, d.Close(ctx))
-	assert.Equal(t, memory{"key": seal("key", []byte("before"))}, d.client.(memory))
+	assert.Equal(t, Memory{"key": seal("key", []byte("before"))}, d.client.(Memory))
 }
 
 func TestTheLongestKeyAndAnEmptyValueAreStored(t *testing.T) {

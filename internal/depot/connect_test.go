@@ -68,7 +68,7 @@ func TestMisconfiguredStorageIsToldFromOneThatCannotBeOpenedNow(t *testing.T) {
 }
 
 func TestEndedContextsAreHonouredWhileOthersUseTheStorage(t *testing.T) {
-	d := New(memory{})
+	d := New(Memory{})
 	d.lead <- struct{}{}
 	ended, end := context.WithCancel(ctx)
 	end()
@@ -84,7 +84,7 @@ func TestCloseCommitsAlsoWhenItsContextHasEnded(t *testing.T) {
 	ended, end := context.WithCancel(ctx)
 	end()
 	for range 100 { // which of two ready channels is taken is a matter of chance
-		d := New(memory{})
+		d := New(Memory{})
 		require.NoError(t, d.Set("key", nil))
 		require.NoError(t, d.Close(ended))
 		require.Contains(t, d.client, "key")

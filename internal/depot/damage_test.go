@@ -89,7 +89,7 @@ func TestAValueThatIsNotOpenedIsNotLookedAt(t *testing.T) {
 // A damaged value that was overwritten between reading and looking at it is of no interest.
 func TestWhatIsSetMeanwhileIsNotSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := New(memory{"key": []byte("damaged")})
+		d := New(Memory{"key": []byte("damaged")})
 		c := failing(d)
 		c.hold = make(chan struct{})
 		go func() {
@@ -152,7 +152,7 @@ func TestWhatIsSetAsideIsBounded(t *testing.T) {
 }
 
 func TestTheBytesSetAsideAreBounded(t *testing.T) {
-	d := New(memory{})
+	d := New(Memory{})
 	big := make([]byte, maxAsideBytes/2)
 	d.SetAside("a", big[sealBytes:])
 	d.SetAside("b", big[sealBytes:])
@@ -232,7 +232,7 @@ func TestAFaultOfTheStorageIsAnError(t *testing.T) {
 }
 
 func TestAPanicOfAVisitorGoesOn(t *testing.T) {
-	d := New(memory{"key": seal("key", nil)})
+	d := New(Memory{"key": seal("key", nil)})
 	assert.PanicsWithValue(t, "a bug", func() { _ = d.Walk(ctx, func(Value) { panic("a bug") }) })
 }
 
