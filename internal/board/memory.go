@@ -73,6 +73,3 @@ func MemoryOf(cfg Config) Memory {
 func (m Memory) Total() int64 {
 	return m.States + m.Lists + m.Parts + m.Shards + m.Identities + m.Coverage + m.Rules + m.Scratch
 }
-
-// MemoryBound is the most memory that a board of cfg takes, in bytes.
-func MemoryBound(cfg Config) int64 { return MemoryOf(cfg).Total() }

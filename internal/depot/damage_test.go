@@ -63,7 +63,7 @@ func TestGetOfADamagedValueSaysSoOnce(t *testing.T) {
 	d, err := connect(dir)
 	require.NoError(t, err)
 	_, err = d.Get(ctx, "value/000")
-	require.ErrorIs(t, err, ErrDamaged)
+	require.ErrorIs(t, err, errDamaged)
 	require.ErrorContains(t, err, "version 119, known is 1")
 	value, err := d.Get(ctx, "value/000")
 	assert.NoError(t, err)
@@ -94,7 +94,7 @@ func TestWhatIsSetMeanwhileIsNotSetAside(t *testing.T) {
 		c.hold = make(chan struct{})
 		go func() {
 			_, err := d.Get(ctx, "key")
-			assert.ErrorIs(t, err, ErrDamaged)
+			assert.ErrorIs(t, err, errDamaged)
 		}()
 		synctest.Wait()
 		require.NoError(t, d.Set("key", []byte("new")))

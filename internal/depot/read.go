@@ -6,8 +6,8 @@ import (
 	"go.opentelemetry.io/collector/extension/xextension/storage"
 )
 
-// Get the value under key, nil if there is none. It is not to be changed. The error is ErrDamaged for a value that is not as it
-// was written, which is set aside, and what the client says otherwise.
+// Get the value under key, nil if there is none. It is not to be changed. The error is of a value that is not as it was written,
+// which is set aside, or what the client says.
 func (d *Depot) Get(ctx context.Context, key string) ([]byte, error) {
 	if value, ok := d.known(key); ok {
 		return value, nil

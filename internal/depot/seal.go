@@ -19,8 +19,8 @@ const (
 	MaxValueBytes = 64 << 20
 )
 
-// ErrDamaged is of a value that is not as it was written, or was written by a version that this one does not know.
-var ErrDamaged = errors.New("depot: the stored value is damaged")
+// errDamaged is of a value that is not as it was written, or was written by a version that this one does not know.
+var errDamaged = errors.New("depot: the stored value is damaged")
 
 // check says why value cannot be stored under key.
 func check(key string, value []byte) error {
@@ -46,14 +46,14 @@ func seal(key string, value []byte) []byte {
 // open returns the value in what is stored under key; it shares memory with sealed.
 func open(key string, sealed []byte) ([]byte, error) {
 	if len(sealed) < sealBytes || len(sealed) > sealBytes+MaxValueBytes {
-		return nil, fmt.Errorf("%w: %d bytes, allowed is %d to %d", ErrDamaged, len(sealed), sealBytes, sealBytes+MaxValueBytes)
+		return nil, fmt.Errorf("%w: %d bytes, allowed is %d to %d", errDamaged, len(sealed), sealBytes, sealBytes+MaxValueBytes)
 	}
 	if sealed[0] != sealVersion {
-		return nil, fmt.Errorf("%w: version %d, known is %d", ErrDamaged, sealed[0], sealVersion)
+		return nil, fmt.Errorf("%w: version %d, known is %d", errDamaged, sealed[0], sealVersion)
 	}
 	value := sealed[sealBytes:]
 	if binary.LittleEndian.Uint64(sealed[1:]) != checksum(key, value) {
-		return nil, fmt.Errorf("%w: its checksum does not fit", ErrDamaged)
+		return nil, fmt.Errorf("%w: its checksum does not fit", errDamaged)
 	}
 	return value, nil
 }

@@ -168,5 +168,5 @@ func TestTheMostMemoryIsToldAtTheStart(t *testing.T) {
 		all += line[part+"_bytes"].(int64)
 	}
 	assert.Equal(t, line["memory_bound_bytes"], all)
-	assert.Equal(t, board.MemoryBound(g.trend().boardConfig(nil)), all)
+	assert.Equal(t, board.MemoryOf(g.trend().boardConfig(nil)).Total(), all)
 }
