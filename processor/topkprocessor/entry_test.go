@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -134,6 +135,21 @@ func drawBatch(t *rapid.T) *rule.Batch {
 		}
 	}
 	return b
+}
+
+func TestOrderOfEntriesDecidesNothingWithAnEventClock(t *testing.T) {
+	v := idleVault(t)
+	r := v.counter.run()
+	r.clock.Event = true
+	rc, err := newRecount(v, r, 0)
+	require.NoError(t, err)
+	for _, ns := range []int64{goldenNow, goldenNow - int64(time.Hour), goldenNow - int64(time.Minute)} {
+		var e entry
+		e.begin(r.epoch, goldenNow)
+		e.append(0, &rule.Batch{Keys: []string{"a"}, Times: []int64{ns}}, 0, goldenNow)
+		require.NoError(t, rc.addEntry(e.b))
+	}
+	assert.Len(t, rc.finals(goldenNow), 3)
 }
 
 // malformed entries: a golden one, changed.

@@ -88,23 +88,24 @@ func TestFinalsAreDurableBeforeTheyAreSent(t *testing.T) {
 
 func TestNothingIsCountedBeforeItIsInTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var counted, requests atomic.Uint64
+		var tally atomic.Pointer[tally]
+		var requests atomic.Uint64
 		m := newMachine(t, t.TempDir())
 		m.onWrite = func(ops []*storage.Operation) error {
 			for _, op := range ops {
 				if op.Type == storage.Set && strings.HasPrefix(op.Key, journalKey) {
-					assert.Equal(t, requests.Load(), counted.Load())
+					assert.Equal(t, requests.Load(), tally.Load().counted.Load())
 					requests.Add(1)
 				}
 			}
 			return nil
 		}
 		p := m.start(t, stored, &setGateway{})
+		tally.Store(&p.counter.ledgers[0].tally)
 		for range 5 {
 			require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(time.Now(), "a")))
-			counted.Store(p.counter.ledgers[0].tally.counted.Load())
-			assert.Equal(t, requests.Load(), counted.Load())
 		}
+		assert.EqualValues(t, 5, requests.Load())
 		stop(t, p)
 	})
 }
@@ -112,8 +113,9 @@ func TestNothingIsCountedBeforeItIsInTheJournal(t *testing.T) {
 func TestMinutesThatHaveClosedAreNotCountedAgain(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		down bool
-	}{{"answered", false}, {"stored", true}} {
+		down bool // so that the final state stays stored
+		lost bool // the floor
+	}{{"answered", false, false}, {"stored", true, false}, {"stored, its floor damaged", true, true}} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				folder, gw := t.TempDir(), &setGateway{}
@@ -124,9 +126,12 @@ func TestMinutesThatHaveClosedAreNotCountedAgain(t *testing.T) {
 				time.Sleep(3*time.Minute + 5*time.Second)
 				m.kill(t, p)
 				gw.down.Store(true)
+				if tt.lost {
+					require.Equal(t, 1, damage(t, folder, func(key string) bool { return strings.HasPrefix(key, floorKey) }))
+				}
 				q := newMachine(t, folder).start(t, stored, gw)
 				n, _ := q.counter.pending.count(0)
-				assert.Equal(t, tt.down, n == 1)
+				assert.Equal(t, map[bool]int{false: 0, true: 1}[tt.down], n)
 				stop(t, q)
 			})
 		})
