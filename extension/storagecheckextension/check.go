@@ -26,7 +26,7 @@ const (
 // stored are the names that file_storage gives to the files of components.
 var stored = regexp.MustCompile(`^(receiver|processor|exporter|extension|connector)_[A-Za-z0-9_~-]*$`)
 
-// check is the extension. It has done its work when it has started, which is before any component opens a file.
+// check is the extension. It has done its work when it has started, which is before any receiver, processor or exporter opens a file.
 type check struct {
 	directory string
 	logger    *zap.Logger
