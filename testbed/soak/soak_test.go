@@ -22,7 +22,7 @@ import (
 
 var (
 	hours   = flag.Int("hours", 30, "of event time, more than a day")
-	pace    = flag.Duration("pace", 50*time.Millisecond, "wall time of a minute of event time")
+	pace    = flag.Duration("pace", 20*time.Millisecond, "wall time of a minute of event time")
 	results = flag.String("results", "", "`folder` to write a report to; empty: none")
 )
 
@@ -79,7 +79,7 @@ func TestADayLeavesMemoryAndFilesFlat(t *testing.T) {
 			<-ticks.C
 			err := to.Logs(t.Context(), s.minute(start.Add(time.Duration(hour*60+minute)*time.Minute)))
 			require.NoError(t, err)
-			if minute%10 == 9 {
+			if minute%30 == 29 {
 				s.check(t, gateway, oracle.Global) // and lets the gateway catch up
 			}
 		}
@@ -146,13 +146,13 @@ type member struct {
 const (
 	agentOver = `
 processors:
-  topk: {clock: event, retain: 1m}
+  topk: {clock: event, retain: 1m, emit_interval: 500ms}
 service:
   extensions: [storage_check, file_storage, pprof]
 `
 	gatewayOver = `
 receivers:
-  trend: {clock: event, retain: 1m, publish_interval: 1s, keep: {hours: 24h}}
+  trend: {clock: event, retain: 1m, publish_interval: 500ms, keep: {hours: 24h}}
 exporters:
   topk: {keep: 24h}
 service:
