@@ -32,17 +32,11 @@ type coverage struct {
 }
 
 // cover says how complete the window i is. The version moves when that changes.
-func (b *Board) cover(r *ruled, i int, s span, at *presence) *coverage {
+func (b *Board) cover(r *ruled, i int, s span, sum incidents, at *presence) *coverage {
 	c := r.served
 	next := coverage{
 		Coverage:  wire.Coverage{Reporting: at.reporting, Silent: at.silent, Gone: at.gone, SilentShards: at.named},
 		conflicts: r.conflicts(at),
-	}
-	var sum incidents
-	for p, n := range r.incidents {
-		if p.Size == window.OneMinute && p.Start >= s.starts[i] && p.Start <= s.newest {
-			sum.add(n)
-		}
 	}
 	next.Late, next.Future, next.Dropped = sum.late, sum.future, sum.dropped
 	for _, last := range at.of(c.fingerprint).overflowed {
@@ -59,6 +53,22 @@ func (b *Board) cover(r *ruled, i int, s span, at *presence) *coverage {
 		*now = next
 	}
 	return now
+}
+
+// within adds up what happened in each window.
+func (r *ruled) within(s span) []incidents {
+	sums := make([]incidents, len(s.starts))
+	for p, n := range r.incidents {
+		if p.Size != window.OneMinute || p.Start > s.newest {
+			continue
+		}
+		for i, start := range s.starts {
+			if p.Start >= start {
+				sums[i].add(n)
+			}
+		}
+	}
+	return sums
 }
 
 func (b *Board) reasons(c *counted, i int, s span, silent bool, sum incidents) []string {

@@ -24,12 +24,8 @@ func (b *Board) fold(c *counted, s span, now int64) {
 		}
 		over := now >= at.expires+int64(setBack) || b.cfg.Event && m < s.first
 		if taken := at.take(func(s *set) bool { return over || s.complete() }); taken != nil {
-			out = append(out, &folding{m, taken})
-			if !over {
-				b.keepSets(c, m, at)
-			}
-		}
-		if over {
+			out = append(out, &folding{m, taken, at, over})
+		} else if over {
 			b.forgetMinute(c, m)
 		}
 		if len(out) == foldedAtOnce {
@@ -52,12 +48,16 @@ func (c *counted) backlog() bool {
 	return n > 2*foldedAtOnce
 }
 
+// foldMinutes merges at leisure, and changes what is stored at once.
 func (b *Board) foldMinutes(c *counted, s span, out []*folding) {
 	if len(out) == 0 {
 		return
 	}
-	b.foldParts(c, s, out)
+	merged := b.foldParts(c, out)
 	b.foldClosed(c, s, out)
+	for _, m := range merged {
+		b.put(c, m.at, m.of, m.value)
+	}
 	b.release(c, out)
 	b.keepRule(c)
 	b.pause()
@@ -82,6 +82,15 @@ func (b *Board) forgetMinute(c *counted, m window.Minute) {
 type folding struct {
 	at window.Minute
 	*minute
+	from *minute
+	over bool // nothing more is taken of it
+}
+
+// merged is what a part will hold of a group.
+type merged struct {
+	at    window.Part
+	of    tag
+	value []byte
 }
 
 // holds says whether g or, by overflow, records of g are in it.
@@ -98,7 +107,7 @@ func (b *Board) retained(c *counted, p window.Part) bool {
 	return p.Start >= c.floor && b.keep.Kept(p, c.until-setBackMinutes)
 }
 
-func (b *Board) foldParts(c *counted, s span, out []*folding) {
+func (b *Board) foldParts(c *counted, out []*folding) (all []merged) {
 	for _, size := range window.Sizes {
 		for rest := out; len(rest) > 0; {
 			p, n := window.PartOf(rest[0].at, size), 1
@@ -106,15 +115,16 @@ func (b *Board) foldParts(c *counted, s span, out []*folding) {
 				n++
 			}
 			if b.retained(c, p) {
-				b.foldPart(c, p, rest[:n])
+				all = b.foldPart(c, p, rest[:n], all)
 			}
 			rest = rest[n:]
 		}
 	}
+	return all
 }
 
-// foldPart adds minutes to one part. The part's own overflow, which bounds groups that are new to it, comes last.
-func (b *Board) foldPart(c *counted, at window.Part, out []*folding) {
+// foldPart adds minutes to one part. Groups that are new to it are bounded by the overflow that it had before.
+func (b *Board) foldPart(c *counted, at window.Part, out []*folding, all []merged) []merged {
 	groups := map[rule.Group]struct{}{global: {}}
 	for g := range c.parts[at] {
 		groups[g.Value()] = struct{}{}
@@ -133,13 +143,22 @@ func (b *Board) foldPart(c *counted, at window.Part, out []*folding) {
 		for _, f := range out {
 			b.addLive(sum, c, f.minute, g)
 		}
-		b.write(c, at, unique.Make(g), sum)
+		if value := b.encode(g, sum); value != nil {
+			all = append(all, merged{at, unique.Make(g), value})
+		}
+		b.pause()
 	}
+	return all
 }
 
 // foldClosed adds minutes to what is kept of windows, so that it is still what their parts would give.
 func (b *Board) foldClosed(c *counted, s span, out []*folding) {
-	for g, at := range c.groups {
+	for _, g := range sorted(c.groups) {
+		at := c.groups[g]
+		if at == nil {
+			continue // its place was given to another in a pause
+		}
+		b.pause()
 		for i := range at.closed {
 			k := &at.closed[i]
 			for _, f := range out {
@@ -157,17 +176,23 @@ func (b *Board) foldClosed(c *counted, s span, out []*folding) {
 	}
 }
 
-// release gives the places of folded states back.
+// release gives the places of folded states back, and notes whose they were.
 func (b *Board) release(c *counted, out []*folding) {
 	for _, f := range out {
-		for _, s := range f.sets {
+		for id, s := range f.sets {
 			for _, st := range s.states {
 				b.let(c, f.at, st)
 				b.stats.Folded++
 			}
+			f.from.folded[id] = true
 		}
 		for g := range f.cells {
 			c.touch(g, f.at)
+		}
+		if f.over {
+			b.forgetMinute(c, f.at)
+		} else {
+			b.keepSets(c, f.at, f.from)
 		}
 	}
 }

@@ -39,8 +39,10 @@ func (b *Board) keepSets(c *counted, at window.Minute, m *minute) {
 	for _, live := range m.sets {
 		s.drawn -= b.drawn(live.weight)
 	}
-	for id := range m.folded {
-		s.epochs = append(s.epochs, id)
+	for id, stored := range m.folded {
+		if stored {
+			s.epochs = append(s.epochs, id)
+		}
 	}
 	b.cfg.Shelf.Set(setKey(c.id, at), s.value())
 }

@@ -12,10 +12,10 @@ import (
 // minute holds what is live of one rule and minute, and who was folded.
 type minute struct {
 	sets     map[wire.Epoch]*set
-	folded   map[wire.Epoch]struct{}
-	unknown  bool  // who was folded: nothing of a set that is not live is taken
-	complete int   // sets that are
-	expires  int64 // wall time from which nothing more is taken
+	folded   map[wire.Epoch]bool // true: in parts; false: soon
+	unknown  bool                // who was folded: nothing of a set that is not live is taken
+	complete int                 // sets that are
+	expires  int64               // wall time from which nothing more is taken
 	drawn    uint64
 
 	cells    map[rule.Group]*cell
@@ -53,7 +53,7 @@ type cell struct {
 }
 
 func newMinute() *minute {
-	return &minute{sets: map[wire.Epoch]*set{}, folded: map[wire.Epoch]struct{}{}, cells: map[rule.Group]*cell{}}
+	return &minute{sets: map[wire.Epoch]*set{}, folded: map[wire.Epoch]bool{}, cells: map[rule.Group]*cell{}}
 }
 
 func (s *set) complete() bool { return s.finals > 0 && s.finals >= s.groups }
@@ -130,7 +130,7 @@ func (m *minute) take(ready func(*set) bool) *minute {
 	for id, s := range m.sets {
 		if ready(s) {
 			out.sets[id] = s
-			m.folded[id] = struct{}{}
+			m.folded[id] = false
 			delete(m.sets, id)
 			if s.complete() {
 				m.complete--

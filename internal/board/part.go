@@ -143,13 +143,20 @@ func (b *Board) remake(c *counted, at window.Part, g rule.Group) *topk.Summary {
 
 // write replaces what a part holds of g.
 func (b *Board) write(c *counted, at window.Part, g tag, sum *topk.Summary) {
+	if value := b.encode(g.Value(), sum); value != nil {
+		b.put(c, at, g, value)
+	}
+}
+
+// encode the value of a part; nil: it cannot be, which is counted.
+func (b *Board) encode(g rule.Group, sum *topk.Summary) []byte {
 	encoded, err := sum.AppendBinary(b.codec.buffer[:0])
 	if err != nil {
 		b.stats.Unmerged++
-		return
+		return nil
 	}
 	b.codec.buffer = encoded
-	b.put(c, at, g, b.codec.compress.EncodeAll(encoded, partHead(nil, partSummary, g.Value())))
+	return b.codec.compress.EncodeAll(encoded, partHead(nil, partSummary, g))
 }
 
 func (b *Board) put(c *counted, at window.Part, g tag, value []byte) {

@@ -77,10 +77,14 @@ func (b *Board) Publish(now int64) Publication {
 			}
 			if minute {
 				b.flatten(c)
+				b.forgetChanges(c, now)
 			}
 		}
 		p := publication{board: b, rule: r, counted: b.elect(r, at), now: now, at: at}
 		p.span = b.span(p.counted, now)
+		if minute {
+			b.forgetIncidents(r, p.span)
+		}
 		if p.counted.awake() && p.counted.newest > 0 {
 			p.publish()
 		}
@@ -142,12 +146,11 @@ type openSum struct {
 func (p *publication) publish() {
 	r, c := p.rule, p.counted
 	p.board.note(r, p.newest, p.at.unplaced)
-	p.board.forgetIncidents(r, p.span)
 	r.rounds++
 	p.minutes = c.liveMinutes(p.first, p.newest)
 	covers := make([]*coverage, len(p.board.windows))
-	for i := range p.board.windows {
-		covers[i] = p.board.cover(r, i, p.span, p.at)
+	for i, n := range r.within(p.span) {
+		covers[i] = p.board.cover(r, i, p.span, n, p.at)
 	}
 	for _, g := range sorted(c.groups) {
 		if c.groups[g] == nil {
@@ -182,7 +185,7 @@ func (p *publication) list(i int, key listKey, cover *coverage) {
 	losses := p.board.losses
 	sum := p.sum(i, key.group)
 	if p.board.losses != losses {
-		cover = p.board.cover(p.rule, i, p.span, p.at)
+		cover = p.board.cover(p.rule, i, p.span, p.rule.within(p.span)[i], p.at)
 		next.coverage = cover.version
 	}
 	if sum.Records() == 0 && key.group != global {

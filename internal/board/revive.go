@@ -134,7 +134,7 @@ func (r *relics) reviveSets(known map[string]*counted, now int64) {
 		}
 		m.drawn = s.drawn
 		for _, id := range s.epochs {
-			m.folded[id] = struct{}{}
+			m.folded[id] = true
 		}
 		r.board.identities += len(m.folded)
 		if r.board.cfg.Event {

@@ -53,7 +53,6 @@ func (b *Board) forgetChanges(c *counted, now int64) {
 // rollups appends those of closed hours that changed, the newest first.
 func (p *publication) rollups(out []*wire.Rollup) []*wire.Rollup {
 	b, c := p.board, p.counted
-	b.forgetChanges(c, p.now)
 	for _, h := range slices.Backward(slices.Sorted(maps.Keys(c.changes))) {
 		part := window.Part{Start: h, Size: window.OneHour}
 		if part.End() > p.newest || !b.retained(c, part) {
