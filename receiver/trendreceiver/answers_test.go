@@ -1,7 +1,8 @@
+//go:build !race
+
 package trendreceiver
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
@@ -19,66 +21,76 @@ import (
 	"github.com/otel-topk/collector/topk"
 )
 
-// BenchmarkAnswers is a hundred shards that send to a gateway with a file storage, each on a connection of its own, in a time
-// that goes twelve times as fast as theirs: each sends its open state every second, and its finals as minutes close, while lists
-// are published and folded. A state has 640 residents and cells, of 10,000 events of Zipf 1.01 over a million keys.
+// BenchmarkAnswers is how long a hundred shards wait for their answers.
 func BenchmarkAnswers(b *testing.B) {
+	took := answers(b, b.N)
+	for _, p := range []int{50, 99, 100} {
+		b.ReportMetric(float64(percentile(took, p))/1e6, fmt.Sprintf("ms/p%d", p))
+	}
+}
+
+// TestAHundredShardsAreAnsweredInTime speaks of the half of the answers, in one of three tries: how long the slowest ones take
+// is the machine's matter where tests run beside others. BenchmarkAnswers measures it.
+func TestAHundredShardsAreAnsweredInTime(t *testing.T) {
+	for range 3 {
+		took := answers(t, 500)
+		t.Log("median", percentile(took, 50), "99 %", percentile(took, 99))
+		if percentile(took, 50) < 100*time.Millisecond {
+			return
+		}
+	}
+	t.Fatal("the median was above 100 ms three times")
+}
+
+func percentile(sorted []time.Duration, p int) time.Duration { return sorted[(len(sorted)-1)*p/100] }
+
+// answers are the times, sorted, that at least n requests took, of a hundred shards that send to a gateway with a file storage,
+// each on a connection of its own, in a time that goes twelve times as fast as theirs: each sends its open state every second,
+// and its final ones as minutes close, while lists are published and minutes folded. A state has 640 residents and cells, of
+// 10,000 events of Zipf 1.01 over a million keys.
+func answers(t testing.TB, n int) (took []time.Duration) {
 	const shards, speed = 100, 12
-	g := newGateway(b, func(c *Config) { c.Storage, c.PublishInterval = &storageID, time.Second })
-	g.host = &storedHost{extension: newDisk(b)}
-	g.logs(newListPipeline())
+	g := newGateway(t, func(c *Config) { c.Storage, c.PublishInterval = &storageID, time.Second })
+	g.host = &storedHost{extension: newDisk(t)}
+	g.logs(newWall(t))
 	began := time.Now()
 	g.trend().now = func() time.Time { return began.Add(speed * time.Since(began)) }
 	g.start()
 
-	summaries := zipfSummaries(b)
+	summaries := zipfSummaries(t)
 	var mu sync.Mutex
-	var answers []time.Duration
-	var wg sync.WaitGroup
-	ctx, cancel := context.WithCancel(b.Context())
-	rounds := make(chan struct{}, shards)
+	enough := make(chan struct{})
+	var sending sync.WaitGroup
 	for i := range shards {
 		conn := g.connect()
-		b.Cleanup(func() { require.NoError(b, conn.Close()) })
+		t.Cleanup(func() { require.NoError(t, conn.Close()) })
 		client := plogotlp.NewGRPCClient(conn)
-		s := typicalShard(b, uint16(i))
-		wg.Go(func() {
-			time.Sleep(time.Duration(i) * time.Second / shards)
-			for ctx.Err() == nil {
-				next := time.Now().Add(time.Second)
-				request := s.round(g.trend().now(), summaries)
-				sent := time.Now()
-				_, err := client.Export(ctx, plogotlp.NewExportRequestFromLogs(request))
-				took := time.Since(sent)
-				if ctx.Err() != nil {
-					return
-				}
-				if err != nil {
-					b.Error(err)
-					return
-				}
-				mu.Lock()
-				answers = append(answers, took)
-				mu.Unlock()
+		s := typicalShard(t, uint16(i))
+		sending.Go(func() {
+			rest := time.NewTimer(time.Duration(i) * time.Second / shards)
+			defer rest.Stop()
+			for {
 				select {
-				case rounds <- struct{}{}:
-				case <-ctx.Done():
+				case <-enough:
+					return
+				case <-rest.C:
 				}
-				time.Sleep(time.Until(next))
+				rest.Reset(time.Second)
+				request := plogotlp.NewExportRequestFromLogs(s.round(g.trend().now(), summaries))
+				sent := time.Now()
+				_, err := client.Export(t.Context(), request)
+				assert.NoError(t, err)
+				mu.Lock()
+				if took = append(took, time.Since(sent)); len(took) == n {
+					close(enough)
+				}
+				mu.Unlock()
 			}
 		})
 	}
-	b.ResetTimer()
-	for range b.N {
-		<-rounds
-	}
-	b.StopTimer()
-	cancel()
-	wg.Wait()
-	slices.Sort(answers)
-	for _, p := range []int{50, 99, 100} {
-		b.ReportMetric(float64(answers[(len(answers)-1)*p/100])/1e6, fmt.Sprintf("ms/p%d", p))
-	}
+	sending.Wait()
+	slices.Sort(took)
+	return took
 }
 
 // typical is a shard of a rule of the default accuracy.
