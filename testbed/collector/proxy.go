@@ -66,7 +66,7 @@ func (p *Proxy) Quiet(ctx context.Context) {
 	}
 }
 
-// Deaf, it takes requests, delivers none and answers none.
+// Deaf makes it take requests and neither deliver nor answer them; Deaf(false) ends that.
 func (p *Proxy) Deaf(deaf bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

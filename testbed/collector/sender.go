@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog"
@@ -13,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 )
 
@@ -26,6 +28,15 @@ func NewSender(t testing.TB, address string, options ...grpc.DialOption) *Sender
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return &Sender{conn}
+}
+
+// NewPatientSender sends to a receiver that is down now and then: what is sent waits until it is back.
+func NewPatientSender(t testing.TB, address string, options ...grpc.DialOption) *Sender {
+	t.Helper()
+	return NewSender(t, address, append(options, grpc.WithDefaultCallOptions(grpc.WaitForReady(true)), grpc.WithConnectParams(grpc.ConnectParams{
+		Backoff:           backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.5, MaxDelay: 200 * time.Millisecond},
+		MinConnectTimeout: time.Second,
+	}))...)
 }
 
 // Logs sends a request; what the receiver refuses is an error, also if it is a part.

@@ -55,7 +55,7 @@ func TestKeysAreInNoLogLine(t *testing.T) {
 	args := storing(t, processorStores, receiverStores, exporterStores)
 	c := collector.Start(t, config, ports, args...)
 	awaitGateway(t, c)
-	to := patientSender(t, ports.Address(t, "otlp"))
+	to := collector.NewPatientSender(t, ports.Address(t, "otlp"))
 	require.NoError(t, to.Logs(t.Context(), secrets(time.Now(), 0)))
 	require.NoError(t, to.Logs(t.Context(), secrets(time.Now().Add(-time.Hour), 0)), "late")
 	require.NoError(t, to.Logs(t.Context(), secrets(time.Now().Add(time.Hour), 0)), "in the future")

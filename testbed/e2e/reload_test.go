@@ -18,7 +18,7 @@ func startStoring(t *testing.T, clock, rules string) *deployment {
 	ports := collector.NewPorts()
 	c := collector.Start(t, singleConfig(clock, "logs", rules), ports, storing(t, processorStores, receiverStores, exporterStores)...)
 	awaitGateway(t, c)
-	return &deployment{c, []*collector.Collector{c}, []*collector.Sender{patientSender(t, ports.Address(t, "otlp"))}}
+	return &deployment{c, []*collector.Collector{c}, []*collector.Sender{collector.NewPatientSender(t, ports.Address(t, "otlp"))}}
 }
 
 // T5 and L1: SIGHUP in the middle of a window, under load. The end of the test sends SIGTERM and wants exit code 0.
@@ -131,7 +131,7 @@ func TestFinalsThatWereNotAnsweredComeAfterARestart(t *testing.T) {
 	ports.Share(t, "states", later, "states")
 	config := otlpReceiver + fmt.Sprintf(topkProcessor, "event", tenantRule) + nopExporter + fmt.Sprintf(countingPipeline, "logs")
 	agent := collector.Start(t, config, ports, storing(t, processorStores)...)
-	to := patientSender(t, ports.Address(t, "otlp"))
+	to := collector.NewPatientSender(t, ports.Address(t, "otlp"))
 	for minute := range 5 {
 		require.NoError(t, to.Logs(t.Context(), tenants(10, noon.Add(time.Duration(minute)*time.Minute))))
 	}

@@ -13,23 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
 
 	"github.com/otel-topk/collector/testbed/collector"
 	"github.com/otel-topk/collector/testbed/oracle"
 )
 
 const tenantRule = "      - name: tenants\n        key: log.attributes[\"tenant\"]\n"
-
-// patientSender waits for a receiver that is down.
-func patientSender(t *testing.T, address string) *collector.Sender {
-	t.Helper()
-	return collector.NewSender(t, address, grpc.WithDefaultCallOptions(grpc.WaitForReady(true)), grpc.WithConnectParams(grpc.ConnectParams{
-		Backoff:           backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.5, MaxDelay: 200 * time.Millisecond},
-		MinConnectTimeout: time.Second,
-	}))
-}
 
 // tenants is a request of n records of one moment.
 func tenants(n int, at time.Time) plog.Logs {

@@ -13,7 +13,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/stats"
 
 	"github.com/otel-topk/collector/testbed/collector"
@@ -44,13 +43,9 @@ func newClient(t *testing.T, address, name string, seed uint64, w workload, l *l
 	t.Helper()
 	gen, err := generator.New(generator.Config{Seed: seed, Keys: 500, Exponent: 1.01, Regions: 3, NameBytes: w.keyBytes})
 	require.NoError(t, err)
-	patient := grpc.WithConnectParams(grpc.ConnectParams{
-		Backoff:           backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.5, MaxDelay: 200 * time.Millisecond},
-		MinConnectTimeout: time.Second,
-	})
 	return &client{
 		workload: w, ledger: l, rng: rand.New(rand.NewPCG(seed, 1)), gen: gen, name: name,
-		sender: collector.NewSender(t, address, patient, grpc.WithStatsHandler(wire{}), grpc.WithDefaultCallOptions(grpc.WaitForReady(true))),
+		sender: collector.NewPatientSender(t, address, grpc.WithStatsHandler(wire{})),
 	}
 }
 

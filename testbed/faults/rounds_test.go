@@ -72,7 +72,7 @@ func untilMinute(after time.Duration) time.Duration {
 func (s *series) round(t *testing.T) {
 	t.Helper()
 	start := time.Now()
-	what := fmt.Sprintf("kind %s, seed %d", s.kind.name, s.seed)
+	what := fmt.Sprintf("kind %s, seed %d", s.name, s.seed)
 	t.Log(what)
 	s.rng = rand.New(rand.NewPCG(s.seed, 2))
 	s.seed++

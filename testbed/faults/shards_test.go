@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/consumer/consumertest"
@@ -36,7 +35,6 @@ rules:
 // shard is a topk processor in this process.
 type shard struct {
 	processor.Logs
-	host   component.Host
 	client *client
 }
 
