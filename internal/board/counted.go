@@ -217,7 +217,7 @@ func (b *Board) place(c *counted, g rule.Group) rule.Group {
 		case c.named >= b.cfg.MaxGroups && !b.giveBack(c):
 			b.stats.OverflowedGroups[c.rule.Name]++
 			return b.place(c, overflow)
-		case !b.take(c.room) && !(b.giveBack(c) && b.take(c.room)):
+		case !b.take(c.room) && (!b.giveBack(c) || !b.take(c.room)):
 			b.stats.CrowdedGroups[c.rule.Name]++
 			return b.place(c, overflow)
 		}

@@ -20,10 +20,7 @@ type stored struct {
 	held *held // nil: it lies on the shelf only
 }
 
-var (
-	globalTag   = unique.Make(global)
-	overflowTag = unique.Make(overflow)
-)
+var overflowTag = unique.Make(overflow)
 
 // codec of parts.
 type codec struct {

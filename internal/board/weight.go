@@ -15,7 +15,7 @@ import (
 // what the others have left there, so that one cannot take it all.
 
 const (
-	minuteWeight = uint64(topk.MaxTotal / uint64(wire.MaxWindow/window.Bucket))
+	minuteWeight = topk.MaxTotal / uint64(wire.MaxWindow/window.Bucket)
 	poolWeight   = minuteWeight / 2
 )
 
