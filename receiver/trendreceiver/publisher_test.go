@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -22,6 +23,12 @@ import (
 
 // publishing runs f in a bubble beside a receiver that publishes but does not listen.
 func publishing(t *testing.T, change func(*Config), f func(t *testing.T, r *trend, lists *listPipeline, o observed)) {
+	publishingIn(t, func(*testing.T) component.Host { return componenttest.NewNopHost() }, change, f)
+}
+
+func publishingIn(
+	t *testing.T, host func(*testing.T) component.Host, change func(*Config), f func(t *testing.T, r *trend, lists *listPipeline, o observed),
+) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(10 * time.Second) // into the minute
 		cfg := createDefaultConfig().(*Config)
@@ -32,7 +39,7 @@ func publishing(t *testing.T, change func(*Config), f func(t *testing.T, r *tren
 		o := observe(t)
 		r, err := newTrend(cfg, o.Settings)
 		require.NoError(t, err)
-		require.NoError(t, r.open(t.Context(), componenttest.NewNopHost()))
+		require.NoError(t, r.open(t.Context(), host(t)))
 		o.logs.TakeAll() // of the start
 		lists := newListPipeline()
 		r.lists = lists
@@ -44,6 +51,7 @@ func publishing(t *testing.T, change func(*Config), f func(t *testing.T, r *tren
 		f(t, r, lists, o)
 		close(stop)
 		<-done
+		require.NoError(t, r.storage.close(t.Context()))
 		r.telemetry.shutdown()
 	})
 }
@@ -69,6 +77,28 @@ func TestTheFirstListComesWithinASecondOfTheFirstState(t *testing.T) {
 		began = time.Now()
 		<-lists.came
 		assert.Equal(t, 5*time.Second, time.Since(began), "then every publish_interval")
+	})
+}
+
+func TestNothingIsAnsweredOrPublishedBeforeItIsStored(t *testing.T) {
+	hold := make(chan chan struct{}, 1)
+	host := func(t *testing.T) component.Host {
+		d := newDisk(t)
+		d.hold = make(chan struct{})
+		hold <- d.hold
+		return &storedHost{extension: d}
+	}
+	publishingIn(t, host, func(c *Config) { c.Storage = &storageID }, func(t *testing.T, r *trend, lists *listPipeline, _ observed) {
+		answered := make(chan error, 1)
+		go func() { answered <- r.consume(t.Context(), newShard(t, 1).counted(map[string]uint64{"a": 3})) }()
+		time.Sleep(time.Minute)
+		assert.Empty(t, answered)
+		assert.Empty(t, lists.came)
+		close(<-hold)
+		require.NoError(t, <-answered)
+		<-lists.came
+		snapshots, _ := lists.take(t)
+		assert.EqualValues(t, 3, snapshots[0].Total)
 	})
 }
 

@@ -118,3 +118,32 @@ func TestAValueThatCannotBeStoredIsNotAnswered(t *testing.T) {
 		return r.change(t.Context(), func(*board.Board) { r.storage.Set("test/one", []byte("1")) }) == nil
 	}, 10*time.Second, 10*time.Millisecond, "the next can")
 }
+
+func TestALongPublicationLetsRequestsThrough(t *testing.T) {
+	g := storedGateway(t, newDisk(t), func(c *Config) { c.PublishInterval = time.Minute })
+	g.logs(newWall(t))
+	g.start()
+	r := g.trend()
+	through := make(chan struct{})
+	require.NoError(t, r.locked(func(*board.Board) {
+		assert.False(t, r.pause(), "it has just begun")
+		go func() {
+			defer close(through)
+			r.stats()
+		}()
+		r.storage.Set("test/one", []byte("1"))
+		for in, end := false, time.Now().Add(10*time.Second); !in; {
+			require.True(t, time.Now().Before(end), "nobody comes through")
+			r.since = time.Now().Add(-longest)
+			assert.True(t, r.pause())
+			select {
+			case <-through:
+				in = true
+			default:
+			}
+		}
+		value, err := r.storage.depot.Get(t.Context(), "test/one")
+		assert.NoError(t, err)
+		assert.Equal(t, "1", string(value), "what was stored so far goes with what they commit")
+	}))
+}

@@ -51,6 +51,7 @@ type disk struct {
 	writing error // of every write
 	clients []*diskClient
 	writes  atomic.Pointer[[]string] // keys of the last transaction
+	hold    chan struct{}            // that writes wait for; nil: for nothing
 }
 
 func newDisk(t testing.TB) *disk {
@@ -118,6 +119,9 @@ func (c *diskClient) Batch(ctx context.Context, ops ...*xstorage.Operation) erro
 		}
 	}
 	if writes != nil {
+		if c.disk.hold != nil {
+			<-c.disk.hold
+		}
 		if err := c.disk.failure(); err != nil {
 			return err
 		}

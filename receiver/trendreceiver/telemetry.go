@@ -150,7 +150,7 @@ func (t *telemetry) anew(rules []string) {
 func (t *telemetry) damage(n uint64) {
 	if n > t.damaged && t.due("damage") {
 		t.damaged = n
-		t.logger.Warn("Stored values were damaged and are set aside", zap.Uint64("values", n))
+		t.logger.Error("Stored values were damaged and are set aside", zap.Uint64("values", n))
 	}
 }
 
