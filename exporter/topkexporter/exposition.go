@@ -37,6 +37,7 @@ var (
 	droppedDesc    = listDesc(wire.GaugeDropped)
 	overflowedDesc = listDesc(wire.GaugeOverflowed)
 
+	storageDesc  = prometheus.NewDesc("topk_storage_up", "1: the exporter's lists and history are stored, 0: storing fails. Only with a storage.", nil, nil)
 	listsDesc    = prometheus.NewDesc("topk_lists", "Lists that are served, those of groups included.", nil, nil)
 	requestsDesc = prometheus.NewDesc("topk_http_requests_total", "Requests answered.", []string{"route", "code"}, nil)
 )
@@ -61,7 +62,7 @@ func newMetricsPage(s *store, requests *requestCounts) http.Handler {
 func (e exposition) Describe(descs chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		estimateDesc, lowerDesc, keyDesc, totalDesc, totalUpperDesc, otherDesc, distinctDesc, thetaDesc, certifiedDesc,
-		partialDesc, asOfDesc, shardsDesc, lateDesc, futureDesc, droppedDesc, overflowedDesc, listsDesc, requestsDesc,
+		partialDesc, asOfDesc, shardsDesc, lateDesc, futureDesc, droppedDesc, overflowedDesc, storageDesc, listsDesc, requestsDesc,
 	} {
 		descs <- d
 	}
@@ -70,6 +71,12 @@ func (e exposition) Describe(descs chan<- *prometheus.Desc) {
 func (e exposition) Collect(metrics chan<- prometheus.Metric) {
 	c := e.store.catalog()
 	metrics <- prometheus.MustNewConstMetric(listsDesc, prometheus.GaugeValue, float64(c.lists))
+	switch e.store.storage.state() {
+	case storageUp:
+		metrics <- prometheus.MustNewConstMetric(storageDesc, prometheus.GaugeValue, 1)
+	case storageFailing:
+		metrics <- prometheus.MustNewConstMetric(storageDesc, prometheus.GaugeValue, 0)
+	}
 	for r := range e.requests.all() {
 		metrics <- prometheus.MustNewConstMetric(requestsDesc, prometheus.CounterValue, float64(r.count), r.route, strconv.Itoa(r.code))
 	}

@@ -20,6 +20,13 @@ const patience = 2 * time.Second
 // errBusy is of a storage that has not finished an earlier write.
 var errBusy = errors.New("an earlier write has not ended")
 
+// How a storage fares, as /v1/status says it.
+const (
+	storageNone    = "none"
+	storageUp      = "up"
+	storageFailing = "failing"
+)
+
 // storage keeps lists and history: in a storage extension, or in memory.
 type storage struct {
 	depot     *depot.Depot
@@ -135,15 +142,14 @@ func (s *storage) write(ctx context.Context) error {
 	}
 }
 
-// state is what /v1/status says of it.
 func (s *storage) state() string {
 	switch {
 	case s.failing.Load():
-		return "failing"
+		return storageFailing
 	case s.durable:
-		return "up"
+		return storageUp
 	}
-	return "none"
+	return storageNone
 }
 
 // close writes what is left and closes the storage, unless ctx ends before.

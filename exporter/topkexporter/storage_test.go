@@ -112,6 +112,7 @@ func TestAStorageThatHangsHoldsListsUpOnceAndNoReader(t *testing.T) {
 		assert.Equal(t, patience, time.Since(began), "only the first waits")
 		assert.Equal(t, []string{"a", "b"}, e.store.catalog().rules["r"].groups)
 		assert.Equal(t, "failing", decode[statusAnswer](t, get(e, "/v1/status")).Storage)
+		assert.Contains(t, get(e, "/metrics").Body.String(), "\ntopk_storage_up 0\n")
 
 		d.mu.Lock()
 		d.stuck = nil
@@ -120,6 +121,7 @@ func TestAStorageThatHangsHoldsListsUpOnceAndNoReader(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(tendEvery)
 		synctest.Wait()
+		assert.Contains(t, get(e, "/metrics").Body.String(), "\ntopk_storage_up 1\n")
 		assert.Equal(t, "up", decode[statusAnswer](t, get(e, "/v1/status")).Storage, "it is tried again without a publication")
 		assert.Len(t, d.keys(listPrefix), 2)
 		assert.Equal(t, []componentstatus.Status{componentstatus.StatusRecoverableError, componentstatus.StatusOK}, host.reported())
@@ -241,6 +243,7 @@ func TestAStorageThatCannotBeOpenedIsDoneWithout(t *testing.T) {
 			assert.Equal(t, uint64(7), decode[trend](t, get(e, "/v1/trending?window=5m")).Total)
 			assert.Equal(t, uint64(7), decode[trend](t, get(e, "/v1/trending?at="+at(elevenOClock))).Total)
 			assert.Equal(t, "failing", decode[statusAnswer](t, get(e, "/v1/status")).Storage)
+			assert.Contains(t, get(e, "/metrics").Body.String(), "\ntopk_storage_up 0\n")
 			metadatatest.AssertEqualExporterTopkStorageUp(t, tel, value(0), metricdatatest.IgnoreTimestamp())
 			assert.Equal(t, []componentstatus.Status{componentstatus.StatusRecoverableError}, host.reported())
 			require.Equal(t, 1, logged.Len())

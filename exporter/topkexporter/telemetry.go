@@ -61,7 +61,7 @@ func (t *telemetry) observe(config *Config, s *store) error {
 		return err
 	}
 	return errors.Join(err,
-		gauge(t.builder.RegisterExporterTopkStorageUpCallback, func() int64 { return int64(truth(s.storage.state() == "up")) }),
+		gauge(t.builder.RegisterExporterTopkStorageUpCallback, func() int64 { return int64(truth(s.storage.state() == storageUp)) }),
 		gauge(t.builder.RegisterExporterTopkStoredDamagedCallback, func() int64 { return int64(s.storage.depot.Damaged()) }),
 	)
 }

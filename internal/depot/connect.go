@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	bbolt "go.etcd.io/bbolt/errors"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/extension/xextension/storage"
 )
@@ -24,7 +25,9 @@ func Connect(ctx context.Context, host component.Host, extension component.ID, k
 	if err := survive(func() (err error) {
 		client, err = s.GetClient(ctx, kind, id, "")
 		return err
-	}); err != nil {
+	}); errors.Is(err, bbolt.ErrTimeout) {
+		return nil, fmt.Errorf("storage: %q: %w: is another collector using its directory? each needs one of its own", extension, err)
+	} else if err != nil {
 		return nil, fmt.Errorf("storage: %q: %w", extension, err)
 	}
 	if _, ok := client.(storage.Walker); !ok {

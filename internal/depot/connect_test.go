@@ -52,7 +52,7 @@ func TestMisconfiguredStorageIsToldFromOneThatCannotBeOpenedNow(t *testing.T) {
 		"it stores nothing":       {host{fileStorage: nil}, `"file_storage" is no storage extension`, true},
 		"it cannot list":          {host{fileStorage: other{client: storage.NewNopClient()}}, "cannot list what it holds", true},
 		"bbolt panics":            {host{fileStorage: other{}}, "the storage is damaged: freepages", false},
-		"another has it":          {ofFiles(dir), "timeout", false},
+		"another has it":          {ofFiles(dir), "timeout: is another collector using its directory", false},
 		"the file is none of its": {ofFiles(garbage), "invalid", false},
 		"the folder is gone":      {ofFiles(gone), "no such file", false},
 	} {
