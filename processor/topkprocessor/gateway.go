@@ -140,31 +140,36 @@ func (g *gateway) pause(now time.Time) time.Duration {
 	return max(g.last.Add(helloInterval).Sub(now), 0)
 }
 
-// flush sends all there is: open states of each emission first, for they are what is waited for. With clock: event they come
-// after the finals, for they move the gateway's clock, by which finals of long before would be too late.
+// flush sends all there is: open states of each emission first, for they are what is waited for, and between two emissions a
+// request of finals, or a slow gateway would get none. Where the last request failed, finals come first in turn: they make
+// room in a gateway that has none. With clock: event open states always come after all finals, for they move the gateway's
+// clock, by which finals of long before would be too late.
 func (g *gateway) flush() {
 	inOrder := g.counter.cfg.Clock == clockEvent
+	finalsFirst := inOrder || g.failure%2 == 1
 	for !g.stopped() {
-		n := g.emitted.Load()
-		due := n != g.seen
-		if !due || inOrder {
-			sent, err := g.sendFinals()
-			if err != nil {
+		due := g.emitted.Load() != g.seen
+		if due && !finalsFirst {
+			if err := g.sendEmission(); err != nil {
 				g.fail(err)
 				return
 			}
-			if sent {
-				continue
-			}
 		}
-		if !due {
-			break
-		}
-		if err := g.sendOpen(time.Now()); err != nil {
+		sent, err := g.sendFinals()
+		if err != nil {
 			g.fail(err)
 			return
 		}
-		g.seen = n
+		if due && finalsFirst && !sent {
+			if err := g.sendEmission(); err != nil {
+				g.fail(err)
+				return
+			}
+		}
+		if !due && !sent {
+			break
+		}
+		finalsFirst = inOrder
 	}
 	if err := g.sayFarewells(); err != nil {
 		g.fail(err)
@@ -175,6 +180,16 @@ func (g *gateway) flush() {
 			g.fail(err)
 		}
 	}
+}
+
+// sendEmission sends the open states of the newest emission.
+func (g *gateway) sendEmission() error {
+	n := g.emitted.Load()
+	if err := g.sendOpen(time.Now()); err != nil {
+		return err
+	}
+	g.seen = n
+	return nil
 }
 
 func (g *gateway) stopped() bool {
