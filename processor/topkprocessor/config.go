@@ -49,7 +49,7 @@ type Config struct {
 	Pending int64 `mapstructure:"pending"`
 
 	// Retain is how long a final state is kept unanswered after its minute ended (with clock: event after it was closed), 1m to
-	// 24h. Default 2h. 0 is refused.
+	// 24h, and at least 1m more than Lateness, for only then it is sent. Default 2h. 0 is refused.
 	Retain time.Duration `mapstructure:"retain"`
 
 	// Storage is the storage extension in which what was counted outlasts the process. Default none: what no gateway has
@@ -133,6 +133,10 @@ func (c *Config) Validate() error {
 		problem("pending: %d, allowed is %d bytes or more", c.Pending, minPending)
 	}
 	within("retain", c.Retain, minRetain, maxRetain)
+	if least := c.Lateness + minRetain; c.Clock == clockWall && c.Lateness <= maxLateness && c.Retain < least {
+		problem("retain: %v, with lateness %v at least %v is needed, here and at every gateway: a final state goes when its minute closes",
+			c.Retain, c.Lateness, least)
+	}
 	return errors.Join(errs...)
 }
 

@@ -99,6 +99,13 @@ retain: 48h
 	assert.NotContains(t, err.Error(), "rules[0].")
 }
 
+func TestFinalStatesMustHaveTimeToGo(t *testing.T) {
+	_, err := parse(t, tenants+"lateness: 2h\n")
+	assert.ErrorContains(t, err, "retain: 2h0m0s, with lateness 2h0m0s at least 2h1m0s is needed, here and at every gateway")
+	mustParse(t, tenants+"lateness: 2h\nretain: 121m\n")
+	mustParse(t, tenants+"clock: event\nretain: 1m\n")
+}
+
 func TestNoRulesNoGateways(t *testing.T) {
 	_, err := parse(t, "gateways: []\n")
 	assert.ErrorContains(t, err, "rules: 0, allowed is 1 to 1000")

@@ -109,7 +109,7 @@ func (w *world) rush() {
 
 func TestCheckpointOfManyPartsAndRequestsOfManyEntriesAreReadWhole(t *testing.T) {
 	folder, gw := t.TempDir(), &setGateway{}
-	yaml := stored + "lateness: 2h\n"
+	yaml := stored + "lateness: 2h\nretain: 3h\n"
 	yaml = strings.Replace(yaml, "    key:", "    group_by: log.attributes[\"region\"]\n    max_key_bytes: 2000\n    key:", 1)
 	m := newMachine(t, folder)
 	p := m.start(t, yaml, gw)

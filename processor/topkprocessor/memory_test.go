@@ -89,7 +89,7 @@ func TestMemoryBoundFollowsTheConfiguration(t *testing.T) {
 	}
 	one := bound(tenants)
 	assert.Greater(t, bound(byRegion), one+50*(117<<10), "twelve lists, at least five minutes")
-	assert.Greater(t, bound(tenants+"lateness: 2h\n"), one+100*(117<<10))
+	assert.Greater(t, bound(tenants+"lateness: 2h\nretain: 3h\n"), one+100*(117<<10))
 	assert.Equal(t, one+1<<20, bound(tenants+"pending: 269484032\n"))
 }
 

@@ -64,7 +64,7 @@ func (rc *recount) closed(s *wire.State) {
 func (rc *recount) addState(s *wire.State) error {
 	l := rc.byName[s.Rule.Name]
 	switch {
-	case l == nil:
+	case l == nil || l.definition.Fingerprint() != s.Rule.Fingerprint():
 		return errStored
 	case int64(s.Minute) < l.floor.Load():
 		return nil // closed since

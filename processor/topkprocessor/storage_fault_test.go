@@ -20,6 +20,8 @@ import (
 	"go.opentelemetry.io/collector/extension/xextension/storage"
 	"go.opentelemetry.io/collector/processor/processortest"
 
+	"github.com/otel-topk/collector/internal/rule"
+	"github.com/otel-topk/collector/internal/wire"
 	"github.com/otel-topk/collector/processor/topkprocessor/internal/metadata"
 )
 
@@ -284,4 +286,20 @@ func TestLossByDamageIsReported(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAStateOfAnotherDefinitionIsNoPartOfACheckpoint(t *testing.T) {
+	m := newMachine(t, t.TempDir())
+	p := m.start(t, stored, &setGateway{})
+	defer stop(t, p)
+	cfg := mustParse(t, strings.Replace(tenants, "    key:", "    group_by: log.attributes[\"region\"]\n    key:", 1))
+	other, err := newLedger(0, cfg, 1, processortest.NewNopSettings(metadata.Type).TelemetrySettings)
+	require.NoError(t, err)
+	rc, err := newRecount(p.counter.vault, p.counter.run(), 0)
+	require.NoError(t, err)
+	s := &wire.State{
+		Epoch: p.counter.epoch, Rule: other.definition, Minute: 1 << 24, Group: rule.Group{Scope: rule.ScopeGroup, Name: "eu"}, Groups: 1,
+		Summary: other.empty.Clone(),
+	}
+	assert.ErrorIs(t, rc.addState(s), errStored)
 }
