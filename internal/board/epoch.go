@@ -60,6 +60,10 @@ func (b *Board) Report(r *wire.Report, now int64) error {
 // heard finds or admits a live epoch. Once it has said goodbye, what still comes of it is taken but makes it no shard again.
 func (b *Board) heard(id wire.Epoch, shard string, now int64) (*epoch, error) {
 	e := b.epochs[id]
+	if most := 2 * b.cfg.MaxEpochs; e == nil && len(b.epochs) >= most {
+		b.stats.Overloaded++
+		return nil, fmt.Errorf("%w: %d shards are known, at most %d may be until some that are gone are forgotten", ErrOverloaded, len(b.epochs), most)
+	}
 	if e == nil || e.gone && !e.goodbye {
 		if b.stats.LiveEpochs >= b.cfg.MaxEpochs {
 			b.stats.Overloaded++

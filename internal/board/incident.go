@@ -44,9 +44,10 @@ func (b *Board) note(r *ruled, m window.Minute, n incidents) {
 	}
 }
 
-// miss notes that a shard was silent, in the hours from when it was last heard of.
+// miss notes that a shard was silent, in the hours from when it was last heard of that are kept.
 func (b *Board) miss(e *epoch, now int64) {
-	first, last := window.PartOf(window.MinuteOf(e.last), window.OneHour), window.MinuteOf(now)
+	last := window.MinuteOf(now)
+	first := window.PartOf(max(window.MinuteOf(e.last), last-window.Minute(b.keep.Hours/window.Bucket)), window.OneHour)
 	for _, p := range e.reports {
 		r := b.rules[p.rule]
 		for at := first; r != nil && at.Start <= last; at.Start = at.End() {

@@ -37,14 +37,16 @@ func (c *counted) hour(h window.Minute) *changes {
 	return at
 }
 
-// forgetChanges lets go hours of which no more states are taken.
+// forgetChanges lets go hours of which no more states are taken, and those that are kept no longer: in a replay they may never
+// have been published.
 func (b *Board) forgetChanges(c *counted, now int64) {
 	first := window.MinuteOf(now-int64(b.cfg.Retain+setBack)) - window.Minute(window.OneHour)
 	if b.cfg.Event {
 		first = c.first - window.Minute(window.OneHour)
 	}
 	for h, at := range c.changes {
-		if h < first && (len(at.groups) == 0 && !at.all || c.under.served != c) {
+		kept := b.retained(c, window.Part{Start: h, Size: window.OneHour})
+		if h < first && (len(at.groups) == 0 && !at.all || c.under.served != c || !kept) {
 			delete(c.changes, h)
 		}
 	}
