@@ -10,6 +10,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/otel-topk/collector/internal/board"
@@ -79,17 +80,18 @@ func notStored(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return status.FromContextError(err).Err()
 	}
-	return again(codes.Unavailable, "the storage does not take what was sent")
+	return again(codes.Unavailable, "counted, but the storage does not take it",
+		&errdetails.ErrorInfo{Reason: wire.NotStored, Domain: wire.Domain})
 }
 
 // again is a status that asks the sender to come again.
-func again(code codes.Code, text string) error {
+func again(code codes.Code, text string, details ...protoadapt.MessageV1) error {
 	s := status.New(code, text)
-	retry, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(comeAgain)})
-	if err != nil {
-		return s.Err()
+	details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(comeAgain)})
+	if detailed, err := s.WithDetails(details...); err == nil {
+		s = detailed
 	}
-	return retry.Err()
+	return s.Err()
 }
 
 // reasonOf is the value of the metric attribute reason; metadata.yaml lists all.

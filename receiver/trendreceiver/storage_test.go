@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/otel-topk/collector/internal/board"
+	"github.com/otel-topk/collector/internal/wire"
 )
 
 func TestAStorageThatCannotBeIsAnErrorOfTheStart(t *testing.T) {
@@ -66,8 +67,10 @@ func TestWhatCannotBeStoredIsCountedAndNotAnswered(t *testing.T) {
 	for range 3 {
 		answer := status.Convert(g.send(ld))
 		require.Equal(t, codes.Unavailable, answer.Code())
-		require.Len(t, answer.Details(), 1)
-		assert.LessOrEqual(t, answer.Details()[0].(*errdetails.RetryInfo).GetRetryDelay().AsDuration(), 10*time.Second)
+		require.Len(t, answer.Details(), 2)
+		info := answer.Details()[0].(*errdetails.ErrorInfo)
+		assert.Equal(t, []string{wire.Domain, wire.NotStored}, []string{info.GetDomain(), info.GetReason()})
+		assert.LessOrEqual(t, answer.Details()[1].(*errdetails.RetryInfo).GetRetryDelay().AsDuration(), 10*time.Second)
 	}
 	assert.Equal(t, "10", g.post(ld).retryAfter)
 	lists.until(func() bool { return lists.global().Total == 2 }, "lists go on from memory")
