@@ -3,7 +3,6 @@ package trendreceiver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -12,16 +11,19 @@ import (
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
+	"go.uber.org/zap"
 
 	"github.com/otel-topk/collector/internal/board"
 	"github.com/otel-topk/collector/internal/depot"
 )
 
-// longest is how long a publication holds up requests, as far as it can be interrupted.
-const longest = 5 * time.Millisecond
+const (
+	// longest is how long a publication holds up requests, as far as it can be interrupted.
+	longest = 5 * time.Millisecond
 
-// answering is how long the requests that are being answered at the end are waited for.
-const answering = 10 * time.Second
+	// patience is how long the requests that are being answered at the end are waited for.
+	patience = 10 * time.Second
+)
 
 // trend is a board with a network on one side and pipelines on the other.
 type trend struct {
@@ -33,11 +35,12 @@ type trend struct {
 	hosts     []component.Host
 	now       func() time.Time // what the board goes by
 
-	gate   *gate
-	otlp   receiver.Logs
-	stop   chan struct{}      // closed: no publication begins any more
-	cancel context.CancelFunc // of the publication that goes on
-	done   chan struct{}      // closed when publishing has ended
+	gate     *gate
+	otlp     receiver.Logs
+	patience time.Duration      // with requests that are being answered at the end
+	stop     chan struct{}      // closed: no publication begins any more
+	cancel   context.CancelFunc // of the publication that goes on
+	done     chan struct{}      // closed when publishing has ended
 
 	mu       sync.Mutex // guards board
 	since    time.Time  // when it was locked
@@ -52,7 +55,9 @@ func newTrend(cfg *Config, set receiver.Settings) (*trend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &trend{cfg: cfg, set: set, telemetry: tel, gate: &gate{telemetry: tel}, now: time.Now, first: make(chan struct{}, 1)}, nil
+	return &trend{
+		cfg: cfg, set: set, telemetry: tel, gate: &gate{telemetry: tel}, now: time.Now, patience: patience, first: make(chan struct{}, 1),
+	}, nil
 }
 
 // Start goes on where the storage ends, and begins to publish and to listen; or does nothing of it.
@@ -179,18 +184,23 @@ func (t *trend) Shutdown(ctx context.Context) error {
 }
 
 // stopListening waits for the requests that are being answered, but no longer than it may take to answer one: a client that
-// sends half a request and no more is not waited for.
+// sends half a request and no more is given up, and is no reason for an error.
 func (t *trend) stopListening(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, answering)
+	waiting, cancel := context.WithTimeout(ctx, t.patience)
 	defer cancel()
 	stopped := make(chan error, 1)
-	go func() { stopped <- t.otlp.Shutdown(ctx) }()
+	go func() { stopped <- t.otlp.Shutdown(waiting) }()
+	var err error
 	select {
-	case err := <-stopped:
-		return err
-	case <-ctx.Done():
-		return fmt.Errorf("requests that are not answered yet are given up: %w", ctx.Err())
+	case err = <-stopped:
+	case <-waiting.Done():
+		err = waiting.Err()
 	}
+	if waiting.Err() != nil && ctx.Err() == nil {
+		t.set.Logger.Warn("Requests that are not answered yet are given up", zap.Duration("after", t.patience))
+		return nil
+	}
+	return err
 }
 
 // change gives f the board, and returns when all that it stored is durable, together.
