@@ -46,6 +46,8 @@ type gateway struct {
 	recovered time.Time          // when it answered again; what it had before may be lost
 	retry     time.Time          // no request before
 	failure   int                // requests that failed since the last one answered
+	said      string             // why it did not answer, as last logged
+	saidAt    time.Time
 	refusal   recurrence
 	farewells []past // to be said
 }

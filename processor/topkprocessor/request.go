@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.uber.org/zap"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/otel-topk/collector/internal/wire"
@@ -237,18 +238,29 @@ func (g *gateway) fail(err error) {
 	g.failure++
 	delay := min(g.counter.cfg.EmitInterval<<min(g.failure-1, 10), maxStretch)
 	g.retry = time.Now().Add(max(delay, min(retryAfter(err), maxRetry)))
-	if !g.stats.down.Swap(true) {
-		g.logger.Warn("Gateway does not answer; final states are kept, and all is sent again", zap.Error(err))
+	if g.stats.down.Swap(true) && (err.Error() == g.said || time.Since(g.saidAt) < maxRetry) {
+		return
 	}
+	g.said, g.saidAt = err.Error(), time.Now()
+	what := "Gateway does not answer"
+	if coded := statusOf(err); coded.Code() == codes.Unauthenticated || coded.Code() == codes.PermissionDenied {
+		what = "Gateway refuses the credentials"
+	}
+	g.logger.Warn(what+"; final states are kept, and all is sent again", zap.Error(err))
+}
+
+// statusOf an error of a request; nil: the gateway said nothing.
+func statusOf(err error) *status.Status {
+	var coded interface{ GRPCStatus() *status.Status }
+	if !errors.As(err, &coded) {
+		return nil
+	}
+	return coded.GRPCStatus()
 }
 
 // retryAfter is what the gateway asked for, or 0.
 func retryAfter(err error) time.Duration {
-	var coded interface{ GRPCStatus() *status.Status }
-	if !errors.As(err, &coded) {
-		return 0
-	}
-	for _, detail := range coded.GRPCStatus().Details() {
+	for _, detail := range statusOf(err).Details() {
 		if info, ok := detail.(*errdetails.RetryInfo); ok {
 			return info.GetRetryDelay().AsDuration()
 		}

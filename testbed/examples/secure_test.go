@@ -41,6 +41,14 @@ type secured struct {
 	status int // that such an asker gets; 0: no connection
 }
 
+// refusal is what an agent says in its log.
+func (s *secured) refusal(why string) string {
+	if s.status == http.StatusUnauthorized && why != "without TLS" {
+		return "Gateway refuses the credentials"
+	}
+	return "Gateway does not answer"
+}
+
 func folders(t *testing.T, elsewhere string) map[string]secured {
 	t.Helper()
 	plain := "processors: {topk: {gateways: [{endpoint: here}]}}" // as the fleet's agent is
@@ -173,7 +181,7 @@ func TestSecuredFleetsTakeWhoMaySendAndRefuseOthers(t *testing.T) {
 			awaitAnswer(t, asked[name], ports.Address(t, "api"), 2*perRequest)
 			refuseAskers(t, asked[name], folder, ports.Address(t, "api"), elsewhere)
 			for why, agent := range refused {
-				awaitRefusal(t, agent, why)
+				awaitRefusal(t, agent, folder.refusal(why), why)
 			}
 			var ending sync.WaitGroup
 			for _, c := range append(slices.Collect(maps.Values(refused)), taken) {
@@ -198,12 +206,12 @@ func startAgent(t *testing.T, gateway *collector.Ports, requests int, over strin
 	return c
 }
 
-// awaitRefusal waits until an agent says that its gateway does not take what it sends, and why.
-func awaitRefusal(t *testing.T, agent *collector.Collector, why string) {
+// awaitRefusal waits until an agent says that its gateway does not take what it sends.
+func awaitRefusal(t *testing.T, agent *collector.Collector, says, why string) {
 	t.Helper()
 	collector.Await(t, func() bool {
 		up := regexp.MustCompile(`(?m)^otelcol_processor_topk_gateway_up\{.*\} 0$`)
-		return up.MatchString(agent.Telemetry(t)) && strings.Contains(agent.Output(), "Gateway does not answer")
+		return up.MatchString(agent.Telemetry(t)) && strings.Contains(agent.Output(), says)
 	}, func() string { return "no refusal of an agent that is " + why + ":\n" + agent.Output() })
 	assert.NotContains(t, agent.Telemetry(t), `otelcol_processor_topk_requests{outcome="answered"`, why)
 }
