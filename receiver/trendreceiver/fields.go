@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// maxFields is how many fields a request may have. States have about ten each, and a request of 2 MiB, in which shards
-	// send, holds thousands; decoded, a field may take some hundred bytes.
+	// maxFields is how many fields a request may have: four times what one of 2 MiB, at which shards send, has of the smallest
+	// states. Decoded, a field may take some hundred bytes.
 	maxFields = 1 << 18
 
 	// maxDepth of messages in messages. Those of states lie five deep.
