@@ -50,6 +50,8 @@ type gateway struct {
 	saidAt    time.Time
 	refusal   recurrence
 	farewells []past // to be said
+	told      uint64 // finals up to this number are counted by the gateway and not stored, and wait until it stores again
+	unstored  error  // the answer that said so since the flush began
 }
 
 type gatewayStats struct {
@@ -145,9 +147,11 @@ func (g *gateway) pause(now time.Time) time.Duration {
 // flush sends all there is: open states of each emission first, for they are what is waited for, and between two emissions a
 // request of finals, or a slow gateway would get none. Where the last request failed, finals come first in turn: they make
 // room in a gateway that has none. With clock: event open states always come after all finals, for they move the gateway's
-// clock, by which finals of long before would be too late.
+// clock, by which finals of long before would be too late. An answer that says counted and not stored ends no flush, but the
+// next one comes as late as that answer asks.
 func (g *gateway) flush() {
 	inOrder := g.counter.cfg.Clock == clockEvent
+	g.unstored = nil
 	finalsFirst := inOrder || g.failure%2 == 1
 	for !g.stopped() {
 		due := g.emitted.Load() != g.seen
@@ -172,6 +176,10 @@ func (g *gateway) flush() {
 			break
 		}
 		finalsFirst = inOrder
+	}
+	if g.unstored != nil {
+		g.fail(g.unstored)
+		return
 	}
 	if err := g.sayFarewells(); err != nil {
 		g.fail(err)
@@ -229,6 +237,7 @@ func (g *gateway) stop(ctx context.Context) {
 
 // drain sends all finals and goodbye.
 func (g *gateway) drain() error {
+	g.unstored = nil
 	for {
 		sent, err := g.sendFinals()
 		if err != nil {
@@ -237,6 +246,9 @@ func (g *gateway) drain() error {
 		if !sent {
 			break
 		}
+	}
+	if g.unstored != nil {
+		return g.unstored
 	}
 	if err := g.sayFarewells(); err != nil {
 		return err

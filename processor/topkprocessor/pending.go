@@ -59,10 +59,10 @@ type pending struct {
 	queues []queue // by gateway
 }
 
-// queue of one gateway, oldest first. The first inflight of it are being sent.
+// queue of one gateway, oldest first. The inflight from the one at from on are being sent.
 type queue struct {
-	finals   []*final
-	inflight int
+	finals         []*final
+	from, inflight int
 }
 
 func newPending(limit int64, gateways int, unstore func(*final)) *pending {
@@ -95,7 +95,7 @@ func (p *pending) dropOldest() bool {
 	var oldest *final
 	for i := range p.queues {
 		q := &p.queues[i]
-		for _, f := range q.finals[q.inflight:] {
+		for _, f := range q.finals {
 			if f.sending == 0 {
 				if oldest == nil || f.id < oldest.id {
 					oldest = f
@@ -159,22 +159,24 @@ func (p *pending) holds(gateway int, epoch wire.Epoch) bool {
 	return slices.ContainsFunc(p.queues[gateway].finals, func(f *final) bool { return f.state.Epoch == epoch })
 }
 
-// take the oldest finals of a gateway, up to size bytes of encoded summaries and always one, into flight.
-func (p *pending) take(gateway, size int) []*final {
+// take the oldest finals of a gateway that come after a number, up to size bytes of encoded summaries and always one, into flight.
+func (p *pending) take(gateway int, after uint64, size int) []*final {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	q := &p.queues[gateway]
+	q.from, _ = q.find(after + 1)
+	rest := q.finals[q.from:]
 	n := 0
-	for ; n < len(q.finals); n++ {
-		if size -= q.finals[n].size; size < 0 && n > 0 {
+	for ; n < len(rest); n++ {
+		if size -= rest[n].size; size < 0 && n > 0 {
 			break
 		}
 	}
-	for _, f := range q.finals[:n] {
+	for _, f := range rest[:n] {
 		f.sending++
 	}
 	q.inflight = n
-	return slices.Clone(q.finals[:n])
+	return slices.Clone(rest[:n])
 }
 
 // settle the first n of those in flight, which were answered; the others are no longer in flight.
@@ -182,13 +184,15 @@ func (p *pending) settle(gateway, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	q := &p.queues[gateway]
-	for _, f := range q.finals[:q.inflight] {
-		f.sending--
-	}
-	for range n {
-		p.done(q.pop())
-	}
+	flight := slices.Clone(q.finals[q.from : q.from+q.inflight])
 	q.inflight = 0
+	for i, f := range flight {
+		f.sending--
+		if i < n {
+			q.remove(f.id)
+			p.done(f)
+		}
+	}
 }
 
 // expire what was not answered in time.
@@ -197,8 +201,7 @@ func (p *pending) expire(now int64) {
 	defer p.mu.Unlock()
 	for i := range p.queues {
 		q := &p.queues[i]
-		for len(q.finals) > q.inflight && q.finals[q.inflight].expires <= now {
-			f := q.finals[q.inflight]
+		for f := q.oldest(); f != nil && f.expires <= now; f = q.oldest() {
 			q.remove(f.id)
 			p.done(f)
 			p.dropped.note(i, droppedRetain, f)
@@ -244,20 +247,34 @@ func (p *pending) count(gateway int) (n int, bytes int64) {
 	return len(p.queues[gateway].finals), p.bytes
 }
 
-// remove the final with this id; those before it move up, for they are few.
-func (q *queue) remove(id uint64) bool {
-	at, found := slices.BinarySearchFunc(q.finals, id, func(f *final, id uint64) int { return cmp.Compare(f.id, id) })
-	if found {
-		copy(q.finals[1:at+1], q.finals[:at])
-		q.pop()
+// oldest final that is not in flight; nil: there is none.
+func (q *queue) oldest() *final {
+	at := 0
+	if q.from == 0 {
+		at = q.inflight
 	}
-	return found
+	if at == len(q.finals) {
+		return nil
+	}
+	return q.finals[at]
 }
 
-// pop the first.
-func (q *queue) pop() *final {
-	f := q.finals[0]
+// find the place of the first final with this id or a later one.
+func (q *queue) find(id uint64) (at int, found bool) {
+	return slices.BinarySearchFunc(q.finals, id, func(f *final, id uint64) int { return cmp.Compare(f.id, id) })
+}
+
+// remove the final with this id; those before it move up, for they are few.
+func (q *queue) remove(id uint64) bool {
+	at, found := q.find(id)
+	if !found {
+		return false
+	}
+	copy(q.finals[1:at+1], q.finals[:at])
 	q.finals[0] = nil
 	q.finals = q.finals[1:]
-	return f
+	if at < q.from {
+		q.from--
+	}
+	return true
 }

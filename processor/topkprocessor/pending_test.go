@@ -28,7 +28,7 @@ func TestPendingDropsTheOldestBeyondItsLimit(t *testing.T) {
 	for range 3 {
 		addFinal(p, 1000, 10)
 	}
-	assert.Equal(t, []uint64{1, 2}, ids(p.take(0, 2000)), "in flight to gateway 0")
+	assert.Equal(t, []uint64{1, 2}, ids(p.take(0, 0, 2000)), "in flight to gateway 0")
 	addFinal(p, 1000, 10)
 	addFinal(p, 1000, 10)
 
@@ -46,7 +46,7 @@ func TestPendingDropsTheOldestBeyondItsLimit(t *testing.T) {
 func TestPendingKeepsInFlightWhateverTheLimit(t *testing.T) {
 	p := newPending(1, 1, nil)
 	addFinal(p, 1000, 10)
-	assert.Zero(t, len(p.take(0, 10)), "no room for it at all")
+	assert.Zero(t, len(p.take(0, 0, 10)), "no room for it at all")
 	assert.EqualValues(t, 1, p.dropped.of(0, "r"))
 	assert.Zero(t, p.bytes)
 }
@@ -56,7 +56,7 @@ func TestPendingExpires(t *testing.T) {
 	for i := range 4 {
 		addFinal(p, 10, int64(i))
 	}
-	assert.Equal(t, []uint64{1}, ids(p.take(0, 10)))
+	assert.Equal(t, []uint64{1}, ids(p.take(0, 0, 10)))
 	p.expire(2)
 	assert.Equal(t, []uint64{1, 4}, ids(p.queues[0].finals))
 	assert.EqualValues(t, 2, p.dropped[0][droppedRetain].of("r"))
@@ -72,7 +72,7 @@ func TestPendingHandsOutOneHoweverLarge(t *testing.T) {
 	p := newPending(1<<20, 1, nil)
 	addFinal(p, 1000, 1)
 	addFinal(p, 10, 1)
-	assert.Equal(t, []uint64{1}, ids(p.take(0, 500)))
+	assert.Equal(t, []uint64{1}, ids(p.take(0, 0, 500)))
 	p.settle(0, 0)
-	assert.Equal(t, []uint64{1, 2}, ids(p.take(0, 1010)))
+	assert.Equal(t, []uint64{1, 2}, ids(p.take(0, 0, 1010)))
 }

@@ -49,8 +49,11 @@ func (g *gateway) sendOpen(now time.Time) error {
 	slices.SortFunc(states, func(a, b outgoing) int { return cmp.Compare(b.state.Minute, a.state.Minute) })
 	for _, batch := range split(states) {
 		settled, err := g.deliver(batch)
+		if isNotStored(err) { // all goes again when the gateway stores again
+			settled, g.unstored, err = len(batch), err, nil
+		}
 		for i := range settled {
-			g.sent[batch[i].seat] = sentMark{sequence: batch[i].state.Sequence, at: g.last}
+			g.sent[batch[i].seat] = sentMark{sequence: batch[i].state.Sequence, at: now}
 		}
 		if err != nil {
 			return err
@@ -100,7 +103,7 @@ func (c *counter) openState(s *seat, st *openState) wire.State {
 // sendFinals sends one request of the oldest final states and says whether there were any. They are durable before they are
 // sent: a process that restored their bucket might find other places for its groups, and the gateway would count two halves.
 func (g *gateway) sendFinals() (bool, error) {
-	finals := g.counter.pending.take(g.index, maxRequest)
+	finals := g.counter.pending.take(g.index, g.told, maxRequest)
 	if len(finals) == 0 {
 		return false, nil
 	}
@@ -114,12 +117,18 @@ func (g *gateway) sendFinals() (bool, error) {
 		}
 		batch[i].state.Encoded = encoded
 	}
-	settled := 0
+	settled, at := 0, 0
 	defer func() { g.counter.pending.settle(g.index, settled) }()
 	for _, part := range split(batch) {
 		n, err := g.deliver(part)
-		settled += n
-		if err != nil {
+		if settled == at {
+			settled += n
+		}
+		at += len(part)
+		switch {
+		case isNotStored(err):
+			g.told, g.unstored = finals[at-1].id, err
+		case err != nil:
 			return true, err
 		}
 	}
@@ -227,6 +236,7 @@ func (g *gateway) request(report *wire.Report, states []outgoing) error {
 
 func (g *gateway) answered() {
 	g.last, g.retry, g.failure = time.Now(), time.Time{}, 0
+	g.told, g.unstored = 0, nil
 	if g.stats.down.Swap(false) {
 		g.recovered = g.last
 		g.logger.Info("Gateway answers again")
@@ -236,6 +246,10 @@ func (g *gateway) answered() {
 // fail notes that the gateway does not answer; the next try is later each time, or when it asked for it.
 func (g *gateway) fail(err error) {
 	g.failure++
+	if !isNotStored(err) { // it may have lost what it had counted
+		g.told = 0
+		clear(g.sent)
+	}
 	delay := min(g.counter.cfg.EmitInterval<<min(g.failure-1, 10), maxStretch)
 	g.retry = time.Now().Add(max(delay, min(retryAfter(err), maxRetry)))
 	if g.stats.down.Swap(true) && (err.Error() == g.said || time.Since(g.saidAt) < maxRetry) {
@@ -266,6 +280,16 @@ func retryAfter(err error) time.Duration {
 		}
 	}
 	return 0
+}
+
+// isNotStored says whether the gateway has counted what came, and cannot store it.
+func isNotStored(err error) bool {
+	for _, detail := range statusOf(err).Details() {
+		if info, ok := detail.(*errdetails.ErrorInfo); ok && info.GetDomain() == wire.Domain && info.GetReason() == wire.NotStored {
+			return true
+		}
+	}
+	return false
 }
 
 // sayFarewells for epochs of which the gateway waits for nothing more.
