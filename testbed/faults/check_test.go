@@ -20,9 +20,12 @@ func settled(a *api, l *ledger, queries []query) error {
 	deadline := time.Now().Add(patience)
 	newest := l.newest()
 	for {
-		err := all(queries, func(q query) error { return current(a, l, q, newest) })
-		if err == nil || time.Now().After(deadline) {
+		late := all(queries, func(q query) error { return current(a, l, q, newest) })
+		if late == nil {
 			break
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("after %v: %w", patience, late)
 		}
 		<-time.After(100 * time.Millisecond)
 	}

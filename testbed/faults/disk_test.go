@@ -115,6 +115,7 @@ func TestAFullDiskStopsNothingAndLosesNothingThatWasDurable(t *testing.T) {
 			}
 
 			way.free(t, f)
+			replay(t, clients, start.Add(20*time.Minute), 2, 6) // lists are written when they change
 			for _, m := range f.members() {
 				m.awaitHealth(t, http.StatusOK)
 			}
@@ -124,7 +125,7 @@ func TestAFullDiskStopsNothingAndLosesNothingThatWasDurable(t *testing.T) {
 			for _, m := range f.members() {
 				m.start(t)
 			}
-			replay(t, clients, start.Add(20*time.Minute), 2, 6)
+			replay(t, clients, start.Add(22*time.Minute), 2, 6)
 			require.NoError(t, settled(f.gateway.api, l, queries()), "after a crash: %s", what)
 			require.NoError(t, w.found(), what)
 		})
