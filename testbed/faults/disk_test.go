@@ -89,6 +89,7 @@ func (m *member) failures(t *testing.T) float64 {
 }
 
 func TestAFullDiskStopsNothingAndLosesNothingThatWasDurable(t *testing.T) {
+	t.Parallel()
 	for _, way := range fillings {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()

@@ -27,6 +27,7 @@ func chosenSeed() uint64 {
 }
 
 func TestKilledProcessesLoseNothingThatWasAnswered(t *testing.T) {
+	t.Parallel()
 	first := chosenSeed()
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
