@@ -45,9 +45,13 @@ func TestClosedHoursGoToTheLogsPipelineOnly(t *testing.T) {
 
 func TestManyHoursGoInRequestsOfABoundedSize(t *testing.T) {
 	s := newShard(t, 1).grouped()
-	summary := s.state(time.Now(), rule.Group{}, map[string]uint64{"a": 1}).Summary
+	weights := map[string]uint64{}
+	for i := range s.rule.Residents {
+		weights[strings.Repeat("k", 60+i)] = 1
+	}
+	summary := s.state(time.Now(), rule.Group{}, weights).Summary
 	var rollups []*wire.Rollup
-	for i := range 30_000 {
+	for i := range 3000 {
 		rollups = append(rollups, &wire.Rollup{
 			Rule: s.rule, Hour: 60, Group: rule.Group{Scope: rule.ScopeGroup, Name: fmt.Sprint(i)}, AsOf: time.Unix(1000, 0), Summary: summary,
 		})
