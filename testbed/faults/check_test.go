@@ -21,6 +21,9 @@ func settled(a *api, l *ledger, queries []query) error {
 	newest := l.newest()
 	for {
 		late := all(queries, func(q query) error { return current(a, l, q, newest) })
+		if late == nil { // repeats can fill a total while a key still lacks what was answered
+			late = all(queries, func(q query) error { return exactly(a, l, q) })
+		}
 		if late == nil {
 			break
 		}

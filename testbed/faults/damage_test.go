@@ -46,7 +46,8 @@ func TestADamagedValueOfTheGatewayIsReportedAndTheRestIsServed(t *testing.T) {
 		what = fmt.Sprintf("%s, damaged: %q", what, chosen)
 		f.gateway.start(t)
 		require.GreaterOrEqual(t, f.gateway.damaged(t), float64(len(chosen)-unread(chosen)), what)
-		assert.Contains(t, f.gateway.Output(), "\terror\t", "what is damaged is told: %s", what)
+		assert.Eventually(t, func() bool { return strings.Contains(f.gateway.Output(), "\terror\t") }, patience, 100*time.Millisecond,
+			"what is damaged is told: %s", what)
 
 		later := newLedger()
 		later.mayHold(l)
