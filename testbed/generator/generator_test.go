@@ -93,6 +93,18 @@ func TestClientAddressesAreDistinct(t *testing.T) {
 	assert.Len(t, seen, 100_000)
 }
 
+func TestNamesAreAsLongAsTheyAreToBe(t *testing.T) {
+	g, err := New(Config{Keys: 100, Exponent: 1, Regions: 1, NameBytes: 300})
+	require.NoError(t, err)
+	names := make(map[string]bool)
+	g.Logs(1000, noon, func(r Record) {
+		assert.GreaterOrEqual(t, len(r.Tenant), 300)
+		names[r.Tenant] = true
+	})
+	assert.Greater(t, len(names), 50)
+	assert.LessOrEqual(t, len(names), 100, "a tenant has one name")
+}
+
 func TestBadConfigurationsAreRefused(t *testing.T) {
 	good := Config{Keys: 1, Regions: 1}
 	_, err := New(good)
