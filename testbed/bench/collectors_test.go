@@ -28,6 +28,7 @@ service:
     logs: {receivers: [otlp], exporters: [nop]}
 `},
 	{"one topk rule", oneRule},
+	{"one topk rule, stored", stored},
 	{"contrib count", `
 receivers: {otlp: {protocols: {grpc: {endpoint: <otlp>}}}}
 exporters: {nop: {}}
@@ -63,6 +64,17 @@ service:
     logs/lists: {receivers: [trend], exporters: [topk]}
 `
 
+// stored is oneRule with a storage of all three components, as examples/durable has it.
+var stored = strings.NewReplacer(
+	"exporters:\n  nop:\n  topk: {endpoint: <api>}", "exporters:\n  nop:\n  topk: {endpoint: <api>, storage: file_storage}",
+	"trend: {", "trend: {storage: file_storage, ",
+	"  topk:\n    gateways:", "  topk:\n    storage: file_storage\n    gateways:",
+	"service:", "extensions: {file_storage: {directory: <folder>}}\nservice:\n  extensions: [file_storage]",
+).Replace(oneRule)
+
+// mostStored is how much more than without a storage a collector may take with one.
+const mostStored = 1.15
+
 // BenchmarkCollectors measures CPU seconds by million records in five interleaved rounds. Run it with -benchtime 1x.
 func BenchmarkCollectors(b *testing.B) {
 	l := newLoad(b, 500)
@@ -83,13 +95,16 @@ func BenchmarkCollectors(b *testing.B) {
 		b.ReportMetric(m, strings.ReplaceAll(variant.name, " ", "-")+"-s/M")
 		fmt.Fprintf(&text, "| %s | %.2f | %.2f | %.2f |\n", variant.name, m, costs[v], m-base)
 	}
+	if without, with := median(costs[1]), median(costs[2]); with > mostStored*without {
+		b.Errorf("with a storage %.2f CPU seconds by million records, allowed are %.2f times the %.2f without", with, mostStored, without)
+	}
 	report(b, "collectors.md", "Whole collectors: OTLP in, nop out", "BenchmarkCollectors", text.String())
 }
 
 // cost of a million records in CPU seconds of a new collector.
 func cost(b *testing.B, config string, l *load) float64 {
 	ports := collector.NewPorts()
-	c := collector.StartBinary(b, "otelcol-bench", config, ports)
+	c := collector.StartBinary(b, "otelcol-bench", strings.ReplaceAll(config, "<folder>", b.TempDir()), ports)
 	otlp := ports.Address(b, "otlp")
 	l.send(b, otlp, *records/10, 4, 0) // warm
 	before := cpu(b, c)
