@@ -116,6 +116,7 @@ func ofSignal(all []*ledger, signal pipeline.Signal) []*ledger {
 func (c *counter) start(ctx context.Context, host component.Host) error {
 	c.life.Lock()
 	defer c.life.Unlock()
+	c.vault.attend(host)
 	if c.running {
 		return nil
 	}

@@ -83,14 +83,15 @@ func TestSummaryStaysInItsBound(t *testing.T) {
 
 func TestMemoryBoundFollowsTheConfiguration(t *testing.T) {
 	bound := func(yaml string) int64 {
-		p := startLogs(t, mustParse(t, yaml), &fakeGateway{}, nil)
+		p := newMachine(t, t.TempDir()).start(t, yaml, &setGateway{})
 		defer stop(t, p)
-		return p.(*logs).counter.memoryBound()
+		return p.counter.memoryBound()
 	}
 	one := bound(tenants)
 	assert.Greater(t, bound(byRegion), one+50*(117<<10), "twelve lists, at least five minutes")
 	assert.Greater(t, bound(tenants+"lateness: 2h\nretain: 3h\n"), one+100*(117<<10))
 	assert.Equal(t, one+1<<20, bound(tenants+"pending: 269484032\n"))
+	assert.Greater(t, bound(stored), one+storageBound)
 }
 
 func TestIdleStripesHoldNothing(t *testing.T) {

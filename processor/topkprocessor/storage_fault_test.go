@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/extension/extensiontest"
 	"go.opentelemetry.io/collector/extension/xextension/storage"
+	"go.opentelemetry.io/collector/processor"
 	"go.opentelemetry.io/collector/processor/processortest"
 
 	"github.com/otel-topk/collector/internal/rule"
@@ -148,14 +149,26 @@ func TestStorageThatCannotBeOpenedIsToldAndAllGoesOnWithout(t *testing.T) {
 		holder := other.start(t, stored, &setGateway{})
 		defer stop(t, holder)
 
-		m := newMachine(t, folder)
+		m, second := newMachine(t, folder), newMachine(t, folder)
 		set, lines := observedSettings()
-		p := m.startWith(t, set, stored, gw)
+		f, cfg := newFactory(connectFrom(m, gw)), mustParse(t, stored)
+		both := make([]processor.Logs, 2)
+		for i, host := range []*machine{m, second} {
+			var err error
+			both[i], err = f.CreateLogs(t.Context(), set, cfg, consumertest.NewNop())
+			require.NoError(t, err)
+			require.NoError(t, both[i].Start(t.Context(), host))
+		}
+		p := both[0].(*logs)
 		require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(time.Now(), "a", "b")))
 		time.Sleep(time.Minute)
-		stop(t, p)
+		for _, p := range both {
+			stop(t, p)
+		}
 		assert.EqualValues(t, 2, gw.total("tenants"))
-		assert.Equal(t, []componentstatus.Status{componentstatus.StatusRecoverableError}, m.statuses())
+		for _, host := range []*machine{m, second} {
+			assert.Equal(t, []componentstatus.Status{componentstatus.StatusRecoverableError}, host.statuses(), "in every pipeline")
+		}
 		got := warnings(lines)
 		require.Len(t, got, 1)
 		assert.Contains(t, got[0], "The storage cannot be used")

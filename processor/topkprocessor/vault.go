@@ -28,7 +28,6 @@ import (
 type vault struct {
 	counter *counter
 	id      component.ID // of the processor
-	host    component.Host
 	depot   *depot.Depot // nil: not open
 	decoder *zstd.Decoder
 
@@ -43,6 +42,8 @@ type vault struct {
 	failures atomic.Uint64
 	status   sync.Mutex // guards what follows
 	up       bool
+	hosts    []component.Host       // of all pipelines
+	event    *componentstatus.Event // as last reported; nil: none
 
 	one    sync.Mutex   // one checkpoint at a time; guards what follows
 	tried  time.Time    // the last checkpoint
@@ -74,7 +75,6 @@ func (v *vault) open(ctx context.Context, host component.Host) error {
 	if v == nil {
 		return nil
 	}
-	v.host = host
 	d, err := depot.Connect(ctx, host, *v.counter.cfg.Storage, component.KindProcessor, v.id)
 	var misconfigured *depot.MisconfiguredError
 	if errors.As(err, &misconfigured) {
@@ -89,7 +89,9 @@ func (v *vault) open(ctx context.Context, host component.Host) error {
 	}
 	if err != nil {
 		v.counter.logger.Error("The storage cannot be used: what is counted would not outlast a crash", zap.Error(err))
-		componentstatus.ReportStatus(host, componentstatus.NewRecoverableErrorEvent(err))
+		v.status.Lock()
+		defer v.status.Unlock()
+		v.report(componentstatus.NewRecoverableErrorEvent(err))
 		return nil
 	}
 	v.up = true
@@ -119,7 +121,7 @@ func (v *vault) fail(err error) {
 	if v.up {
 		v.up = false
 		v.counter.logger.Error("Storing fails: counting goes on in memory, and would not outlast a crash", zap.Error(err))
-		componentstatus.ReportStatus(v.host, componentstatus.NewRecoverableErrorEvent(err))
+		v.report(componentstatus.NewRecoverableErrorEvent(err))
 	}
 }
 
@@ -130,7 +132,28 @@ func (v *vault) hold(failures uint64) {
 	if !v.up && v.failures.Load() == failures {
 		v.up = true
 		v.counter.logger.Info("Storing works again")
-		componentstatus.ReportStatus(v.host, componentstatus.NewEvent(componentstatus.StatusOK))
+		v.report(componentstatus.NewEvent(componentstatus.StatusOK))
+	}
+}
+
+// attend to the status of one more pipeline's processor.
+func (v *vault) attend(host component.Host) {
+	if v == nil {
+		return
+	}
+	v.status.Lock()
+	defer v.status.Unlock()
+	v.hosts = append(v.hosts, host)
+	if v.event != nil {
+		componentstatus.ReportStatus(host, v.event)
+	}
+}
+
+// report to all pipelines. Called with status held.
+func (v *vault) report(e *componentstatus.Event) {
+	v.event = e
+	for _, host := range v.hosts {
+		componentstatus.ReportStatus(host, e)
 	}
 }
 
