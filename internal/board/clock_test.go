@@ -13,12 +13,12 @@ import (
 // TestAClockThatJumpsAnHourAndBackLosesNothing: a board whose clock is now and then an hour ahead or behind for a while has, each
 // time that it is right again, the lists of a board whose clock was right all the time.
 func TestAClockThatJumpsAnHourAndBackLosesNothing(t *testing.T) {
-	for seed := range worlds(t) / 10 {
+	for seed := range worlds(t) / 20 {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			w := newTwins(t, seed, true)
 			w.b.cfg.Event, w.mortal.cfg.Event = false, false
 			jump := time.Duration(0)
-			for i := range 300 {
+			for i := range 200 {
 				switch {
 				case jump != 0 && w.r.IntN(3) == 0:
 					jump = 0

@@ -80,6 +80,16 @@ var floods = map[string]struct {
 				s.Minute -= window.Minute(i / 8 % 110)
 				_ = in.b.Accept(s, in.now)
 			}
+			for i := range 4000 { // one by one, each with a share for itself
+				s := in.state(d, 2*d.Residents, 5)
+				s.Epoch = number16(100 + i/100)
+				s.Minute -= window.Minute(i % 100)
+				_ = in.b.Accept(s, in.now)
+				for n := range 8 {
+					_ = in.b.Report(&wire.Report{Epoch: number16(n), Goodbye: true}, in.now)
+				}
+				_ = in.b.Report(&wire.Report{Epoch: number16(99 + i/100), Goodbye: true}, in.now)
+			}
 			in.b.Publish(in.now)
 			require.Positive(in, in.b.Stats().Overloaded)
 		},
@@ -110,9 +120,9 @@ var floods = map[string]struct {
 		strike: func(in *intruder) {
 			d := ungrouped(in, "rule")
 			d.MaxKeyBytes = 1 << 10
-			for i := range 400 {
+			for i := range 300 {
 				in.now += int64(time.Minute)
-				s := in.state(d, 2*d.Residents, 200+i%100)
+				s := in.state(d, 2*d.Residents, 200+10*(i%8))
 				s.Epoch, s.Final = number16(i), true
 				require.NoError(in, in.b.Accept(s, in.now))
 				in.b.Publish(in.now)
