@@ -15,6 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
+	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/wire"
@@ -23,23 +26,18 @@ import (
 
 // BenchmarkAnswers is how long a hundred shards wait for their answers.
 func BenchmarkAnswers(b *testing.B) {
-	took := answers(b, b.N)
+	took, _ := answers(b, b.N)
 	for _, p := range []int{50, 99, 100} {
 		b.ReportMetric(float64(percentile(took, p))/1e6, fmt.Sprintf("ms/p%d", p))
 	}
 }
 
-// TestAHundredShardsAreAnsweredInTime speaks of the half of the answers, in one of three tries: how long the slowest ones take
-// is the machine's matter where tests run beside others. BenchmarkAnswers measures it.
+// TestAHundredShardsAreAnsweredInTime speaks of the half of the answers, and leaves it as much longer as the machine, on which other
+// tests run, takes for a call that does nothing. BenchmarkAnswers measures the slowest.
 func TestAHundredShardsAreAnsweredInTime(t *testing.T) {
-	for range 3 {
-		took := answers(t, 500)
-		t.Log("median", percentile(took, 50), "99 %", percentile(took, 99))
-		if percentile(took, 50) < 100*time.Millisecond {
-			return
-		}
-	}
-	t.Fatal("the median was above 100 ms three times")
+	took, nothing := answers(t, 500)
+	t.Log("median", percentile(took, 50), "99 %", percentile(took, 99), "of calls that do nothing", percentile(nothing, 50), percentile(nothing, 99))
+	assert.Less(t, percentile(took, 50), 100*time.Millisecond+20*percentile(nothing, 50))
 }
 
 func percentile(sorted []time.Duration, p int) time.Duration { return sorted[(len(sorted)-1)*p/100] }
@@ -48,7 +46,8 @@ func percentile(sorted []time.Duration, p int) time.Duration { return sorted[(le
 // each on a connection of its own, in a time that goes twelve times as fast as theirs: each sends its open state every second,
 // and its final ones as minutes close, while lists are published and minutes folded. A state has 640 residents and cells, of
 // 10,000 events of Zipf 1.01 over a million keys.
-func answers(t testing.TB, n int) (took []time.Duration) {
+// Beside each, a call of a service that is not there takes as long as nothing does.
+func answers(t testing.TB, n int) (took, nothing []time.Duration) {
 	const shards, speed = 100, 12
 	g := newGateway(t, func(c *Config) { c.Storage, c.PublishInterval = &storageID, time.Second })
 	g.host = &storedHost{extension: newDisk(t)}
@@ -64,7 +63,7 @@ func answers(t testing.TB, n int) (took []time.Duration) {
 	for i := range shards {
 		conn := g.connect()
 		t.Cleanup(func() { require.NoError(t, conn.Close()) })
-		client := plogotlp.NewGRPCClient(conn)
+		client, none := plogotlp.NewGRPCClient(conn), ptraceotlp.NewGRPCClient(conn)
 		s := typicalShard(t, uint16(i))
 		sending.Go(func() {
 			rest := time.NewTimer(time.Duration(i) * time.Second / shards)
@@ -79,9 +78,13 @@ func answers(t testing.TB, n int) (took []time.Duration) {
 				request := plogotlp.NewExportRequestFromLogs(s.round(g.trend().now(), summaries))
 				sent := time.Now()
 				_, err := client.Export(t.Context(), request)
+				answered := time.Now()
 				assert.NoError(t, err)
+				_, err = none.Export(t.Context(), ptraceotlp.NewExportRequest())
+				assert.Equal(t, codes.Unimplemented, status.Code(err))
 				mu.Lock()
-				if took = append(took, time.Since(sent)); len(took) == n {
+				nothing = append(nothing, time.Since(answered))
+				if took = append(took, answered.Sub(sent)); len(took) == n {
 					close(enough)
 				}
 				mu.Unlock()
@@ -90,7 +93,8 @@ func answers(t testing.TB, n int) (took []time.Duration) {
 	}
 	sending.Wait()
 	slices.Sort(took)
-	return took
+	slices.Sort(nothing)
+	return took, nothing
 }
 
 // typical is a shard of a rule of the default accuracy.
