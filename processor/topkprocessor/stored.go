@@ -26,20 +26,18 @@ func (v *vault) keep(l *ledger, finals []*final) {
 		return
 	}
 	var change depot.Change
+	err := change.Set(numbered(floorKey, uint64(l.index)), appendFloor(v.counter.epoch, l.floor.Load()))
 	for _, f := range finals {
-		value, ok := v.encodeFinal(f)
-		if !ok {
-			continue
+		if value, ok := v.encodeFinal(f); ok {
+			err = errors.Join(err, change.Set(numbered(finalKey, f.id), value))
 		}
-		if err := change.Set(numbered(finalKey, f.id), value); err != nil {
-			v.fail(err)
-			return
-		}
-		f.stored = true
 	}
-	if err := change.Set(numbered(floorKey, uint64(l.index)), appendFloor(v.counter.epoch, l.floor.Load())); err != nil {
+	if err != nil {
 		v.fail(err)
 		return
+	}
+	for _, f := range finals {
+		_, f.stored = change.Get(numbered(finalKey, f.id))
 	}
 	v.depot.Apply(&change)
 }
