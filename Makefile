@@ -45,6 +45,8 @@ SERVERS := ./testbed/servers ./testbed/faults ./testbed/soak
 .PHONY: test
 test: build ## every test that needs nothing but Go and a C compiler, with the race detector
 	go list ./... | grep -vxF "$$(go list $(SERVERS))" | xargs go test -race -timeout 15m
+	@# These two measure, and under the race detector there is nothing to measure.
+	go test -timeout 5m -run '^(TestCountingAllocatesNothing|TestAHundredShardsAreAnsweredInTime)$$' ./topk ./receiver/trendreceiver
 
 .PHONY: test-servers
 test-servers: build ## tests under faults, and against the real Prometheus and Chromium, installed by apt
