@@ -45,9 +45,11 @@ func TestADamagedValueOfTheGatewayIsReportedAndTheRestIsServed(t *testing.T) {
 		chosen := f.gateway.damage(t, rng)
 		what = fmt.Sprintf("%s, damaged: %q", what, chosen)
 		f.gateway.start(t)
-		require.GreaterOrEqual(t, f.gateway.damaged(t), float64(len(chosen)-unread(chosen)), what)
-		assert.Eventually(t, func() bool { return strings.Contains(f.gateway.Output(), "\terror\t") }, patience, 100*time.Millisecond,
-			"what is damaged is told: %s", what)
+		if known := len(chosen) - unread(chosen); known > 0 {
+			require.GreaterOrEqual(t, f.gateway.damaged(t), float64(known), what)
+			assert.Eventually(t, func() bool { return strings.Contains(f.gateway.Output(), "\terror\t") }, patience, 100*time.Millisecond,
+				"what is damaged is told: %s", what)
+		}
 
 		later := newLedger()
 		later.mayHold(l)
