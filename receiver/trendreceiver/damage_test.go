@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,6 +39,8 @@ func TestADamagedValueIsSetAsideAndTold(t *testing.T) {
 			g := l.start(w)
 			total := sendGroups(t, g.gateway, l.now())
 			w.until(func() bool { return w.global().Total == total }, "everything is published")
+			l.pass(time.Minute)
+			w.until(func() bool { return g.metric("folded") == 6 }, "what is final is folded")
 			g.shutdown(t.Context())
 			g.parts = nil
 			require.True(t, l.disk.damage(t, prefix))
