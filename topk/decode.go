@@ -17,17 +17,30 @@ import (
 // could have written for a summary that keeps every bound, so that no later call can wrap or panic. Lengths are checked
 // before anything is allocated: at most 64 bytes for each byte of data.
 func (s *Summary) UnmarshalBinary(data []byte) error {
-	var e encoded
-	decoded := new(Summary)
-	err := e.split(data)
-	if err == nil {
-		err = decoded.decode(&e)
-	}
+	var d Decoder
+	decoded, err := d.Decode(data)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return err
 	}
 	*s = *decoded
 	return nil
+}
+
+// Decoder decodes one summary after the other, each in the room of the one before it: for who reads many and keeps none.
+type Decoder struct{ decoded Summary }
+
+// Decode is UnmarshalBinary into a summary that is good until the next call.
+func (d *Decoder) Decode(data []byte) (*Summary, error) {
+	var e encoded
+	d.decoded.Reset()
+	err := e.split(data)
+	if err == nil {
+		err = d.decoded.decode(&e)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return &d.decoded, nil
 }
 
 // encoded is an encoding taken apart, nothing of it copied yet.
@@ -107,7 +120,7 @@ func (e *encoded) nextKey() []byte {
 	return key
 }
 
-// decode fills the empty s.
+// decode fills the empty s. What it has no cells for is left in spare.
 func (s *Summary) decode(e *encoded) error {
 	if err := s.decodeNumbers(e); err != nil {
 		return err
@@ -155,31 +168,50 @@ func (s *Summary) decodeTail(e *encoded) error {
 	if most := slices.Max(e.registers); most > registerMax {
 		return fmt.Errorf("a register is %d, allowed is 0 to %d", most, registerMax)
 	}
-	s.tail = &tail{seen: registers(e.registers)}
-	if s.theta > math.MaxUint32 {
-		s.tail.wide = make([]uint64, s.shape.cells())
-		return decodeCells(s.tail.wide, e.cells, s.theta)
+	t := s.spare
+	if s.spare = nil; t == nil {
+		t = &tail{}
 	}
-	s.tail.narrow = make([]uint32, s.shape.cells())
-	return decodeCells(s.tail.narrow, e.cells, s.theta)
+	t.seen = registers(e.registers)
+	if s.tail = t; s.theta > math.MaxUint32 {
+		t.narrow, t.wide = nil, resized(t.wide, s.shape.cells())
+		return decodeCells(t.wide, e.cells, s.theta)
+	}
+	t.narrow, t.wide = resized(t.narrow, s.shape.cells()), nil
+	return decodeCells(t.narrow, e.cells, s.theta)
+}
+
+// resized is a slice of n, in the room of a if there is enough.
+func resized[E any](a []E, n int) []E {
+	if cap(a) < n {
+		return make([]E, n)
+	}
+	return a[:n]
 }
 
 func decodeCells[C cell](cells []C, data packed, theta uint64) error {
 	var most uint64
-	if len(data) == len(cells) { // a byte each
-		for i, v := range data {
-			cells[i] = C(v)
-		}
-		most = uint64(slices.Max(data))
-	} else {
-		for i := range cells {
-			v, ok := data.next()
-			if !ok {
-				return errors.New("a cell passes 64 bits")
+	for i := 0; i < len(cells); {
+		if len(data) >= lanes && len(cells)-i >= lanes {
+			if binary.LittleEndian.Uint64(data)&high == 0 { // a byte each, as nearly all are
+				some, eight := (*[lanes]C)(cells[i:]), (*[lanes]byte)(data)
+				for j, v := range eight {
+					some[j] = C(v)
+				}
+				i, data = i+lanes, data[lanes:]
+				continue
 			}
-			cells[i] = C(v)
-			most = max(most, v)
 		}
+		v, ok := data.next()
+		if !ok {
+			return errors.New("a cell passes 64 bits")
+		}
+		cells[i] = C(v)
+		most = max(most, v)
+		i++
+	}
+	if most <= theta && theta < 0x7f { // those read eight at once may pass it
+		most = uint64(slices.Max(cells))
 	}
 	if most > theta {
 		return fmt.Errorf("a cell is %d, allowed is 0 to theta, %d", most, theta)
@@ -193,8 +225,8 @@ func (s *Summary) decodeResidents(e *encoded) error {
 		return fmt.Errorf("%d keys, %d lowers, %d bases, %d pinned; capacity is %d, and a quarter of it for pinned", e.size, l, b, p, s.capacity)
 	}
 	t := &s.residents
-	*t = newTable(e.size)
-	t.keys = make([]byte, 0, e.keyBytes)
+	t.resize(e.size)
+	t.keys = slices.Grow(t.keys, e.keyBytes)
 	place, pinned := e.pinned.next()
 	var known uint64 // sum of the lowers
 	last := -1

@@ -31,10 +31,26 @@ func mended(data []byte) []byte {
 	return appendCheck(slices.Clone(body), 0)
 }
 
+// reused decodes one after the other, whole and broken ones.
+var reused Decoder
+
+func marshaled(s *Summary) string {
+	data, _ := s.MarshalBinary()
+	return string(data)
+}
+
 // hostile decodes data and uses what comes of it. It says what went wrong; a refusal is not wrong.
 func hostile(data []byte) string {
 	var s Summary
-	if err := s.UnmarshalBinary(data); err != nil {
+	err := s.UnmarshalBinary(data)
+	if used, again := reused.Decode(data); fmt.Sprint(err) != fmt.Sprint(again) {
+		return fmt.Sprintf("a decoder says %v, UnmarshalBinary %v", again, err)
+	} else if err == nil {
+		if one, other := marshaled(used), marshaled(&s); one != other {
+			return "a decoder that was used before decodes another summary"
+		}
+	}
+	if err != nil {
 		if !errors.Is(err, ErrCorrupt) {
 			return err.Error()
 		}
@@ -62,6 +78,7 @@ func hostile(data []byte) string {
 		{"AddBatch", func() error { return s.AddBatch([]string{"a", "b", "some key"}, []uint64{1, 1 << 40, 1 << 62}) }},
 		{"Merge", func() error { return s.Merge(&again) }},
 		{"Merge with itself", func() error { return s.Merge(&s) }},
+		{"Merge with several", func() error { return s.Merge(&again, &s, &again) }},
 		{"MergeBound", func() error { return s.MergeBound(&again) }},
 		{"Tighten", func() error { s.Tighten(); return nil }},
 		{"Flatten", func() error { again.Flatten(); return nil }},

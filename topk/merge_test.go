@@ -3,6 +3,7 @@ package topk
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -146,6 +147,64 @@ func TestMergeOfOtherShapesIsRefusedNamingBoth(t *testing.T) {
 	}
 	if encode(t, s) != before {
 		t.Error("what was refused changed the summary")
+	}
+}
+
+// Merged at once or one after the other: the same counts, and no bound is wider.
+func TestManyMergedAtOnceAreAsTightAsOneAfterTheOther(t *testing.T) {
+	for _, residents := range []int{8, 640} {
+		r := rand.New(rand.NewPCG(5, uint64(residents)))
+		zipf := rand.NewZipf(r, 1.1, 1, 1e5)
+		var parts []*Summary
+		truth := map[string]uint64{}
+		for range 3 * mostTogether {
+			s := newSummary(t, 8+r.IntN(residents), standard)
+			for range r.IntN(20_000) {
+				key := fmt.Sprint(zipf.Uint64())
+				add(t, s, key, 2)
+				truth[key] += 2
+			}
+			parts = append(parts, s)
+		}
+		one := merge(t, newSummary(t, 1<<15, standard), parts...)
+		many := newSummary(t, 1<<15, standard)
+		if err := many.Merge(parts...); err != nil {
+			t.Fatal(err)
+		}
+		if one.Total() != many.Total() || one.Records() != many.Records() || one.Theta() != many.Theta() || one.Size() != many.Size() {
+			t.Fatalf("total %d and %d, theta %d and %d, %d and %d residents", one.Total(), many.Total(), one.Theta(), many.Theta(), one.Size(), many.Size())
+		}
+		for key, f := range truth {
+			low, high := one.Bounds(key)
+			lower, upper := many.Bounds(key)
+			if lower != low || upper > high || lower > f || f > upper {
+				t.Fatalf("%s, truly %d, is %d to %d, and one after the other %d to %d", key, f, lower, upper, low, high)
+			}
+		}
+	}
+}
+
+// What cannot all be added is not added in part, and one may stand among the others more than once, itself too.
+func TestManyAreMergedWholeOrNotAtAll(t *testing.T) {
+	a, b, heavy := newSummary(t, 4, standard), newSummary(t, 4, standard), newSummary(t, 4, standard)
+	add(t, a, "a", 1)
+	add(t, b, "b", 2)
+	add(t, heavy, "c", MaxTotal-2)
+	before := encode(t, a)
+	if err := a.Merge(b, heavy); !errors.Is(err, ErrTotal) || encode(t, a) != before {
+		t.Errorf("beyond the limit: %v", err)
+	}
+	if err := a.Merge(b, newSummary(t, 4, Shape{2720, 5, 0})); !errors.Is(err, ErrShape) || encode(t, a) != before {
+		t.Errorf("of another shape: %v", err)
+	}
+	for i := range 100 {
+		add(t, a, fmt.Sprint(i), 1)
+	}
+	if err := a.Merge(b, a, b); err != nil {
+		t.Fatal(err)
+	}
+	if lower, upper := a.Bounds("b"); a.Total() != 2*101+4 || lower > 4 || upper < 4 {
+		t.Errorf("total %d, b is %d to %d", a.Total(), lower, upper)
 	}
 }
 

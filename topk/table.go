@@ -58,13 +58,16 @@ func groupsFor(residents int) int {
 	return groups
 }
 
-func newTable(residents int) table {
+func newTable(residents int) (t table) {
+	t.resize(residents)
+	return t
+}
+
+// resize empties the table and gives it room for this many residents, the least there can be.
+func (t *table) resize(residents int) {
 	groups := groupsFor(residents)
-	return table{
-		tags: make([]uint64, groups),
-		hot:  make([]hot, groups*lanes+1),
-		cold: make([]cold, groups*lanes),
-	}
+	t.tags, t.hot, t.cold = resized(t.tags, groups), resized(t.hot, groups*lanes+1), resized(t.cold, groups*lanes)
+	t.clear()
 }
 
 // reserve makes room for this many residents in all.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -86,11 +87,26 @@ func holds(header, etag string) bool {
 	return false
 }
 
+// writeError sends err as JSON.
+func writeError(w http.ResponseWriter, r *http.Request, err error) {
+	p := &problem{status: http.StatusInternalServerError, text: err.Error()}
+	errors.As(err, &p)
+	if p.retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(p.retryAfter.Seconds())))
+	}
+	writeProblem(w, r, p.status, p.text)
+}
+
 // writeProblem sends an error as JSON.
 func writeProblem(w http.ResponseWriter, r *http.Request, status int, text string) {
-	a := newJSON(struct {
+	writeJSON(w, r, status, struct {
 		Error string `json:"error"`
-	}{text}, cacheNothing)
+	}{text})
+}
+
+// writeJSON sends v, which nobody may keep.
+func writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
+	a := newJSON(v, cacheNothing)
 	h := w.Header()
 	h.Set("Cache-Control", cacheNothing)
 	h.Set("Content-Type", typeJSON)

@@ -9,7 +9,9 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/config/confignet"
+	"go.opentelemetry.io/collector/config/configoptional"
 
+	"github.com/otel-topk/collector/exporter/topkexporter/internal/shared"
 	"github.com/otel-topk/collector/internal/window"
 )
 
@@ -31,15 +33,15 @@ const (
 type Config struct {
 	// ServerConfig is the collector's HTTP server: endpoint (default localhost:7070), tls, auth, cors, response_headers,
 	// timeouts and the rest. Defaults that differ from the collector's: read_timeout 10s, read_header_timeout 10s,
-	// max_request_body_size 65536 bytes (no call has a body). A timeout of zero means none.
+	// max_request_body_size 65536 bytes (only recounts have a body). A timeout of zero means none.
 	ServerConfig confighttp.ServerConfig `mapstructure:",squash"`
 
 	// MaxLists is how many lists (one for each rule, window and group) are kept, 1 to 1,000,000; default 10,000. A new
 	// list beyond it takes the place of one that was not published for five minutes; where there is none, it is refused.
 	MaxLists int `mapstructure:"max_lists"`
 
-	// Storage is the storage extension in which the newest lists and the history outlast the process. Default none: both are
-	// lost with it, and history goes back 24h at most.
+	// Storage is the storage extension in which the newest lists, the history, recounts and audits outlast the process. Default
+	// none: they are lost with it, and history goes back 24h at most.
 	Storage *component.ID `mapstructure:"storage"`
 
 	// Keep is how long the hours of history are kept, counted by the newest of their rule, in whole hours from 1h to 8760h;
@@ -49,6 +51,12 @@ type Config struct {
 	// MaxHistorySize bounds what history takes, in bytes as they are stored, 1048576 or more; beyond it the oldest hours go.
 	// Default 0: 4294967296 (4 GiB) with a storage, 134217728 (128 MiB) without.
 	MaxHistorySize int64 `mapstructure:"max_history_size"`
+
+	// Recount turns on exact counts of archived records. Default none: there are none.
+	Recount configoptional.Optional[RecountConfig] `mapstructure:"recount"`
+
+	// Redis shares lists with other exporters and programs. Default none.
+	Redis configoptional.Optional[shared.Config] `mapstructure:"redis"`
 }
 
 func createDefaultConfig() component.Config {
@@ -57,7 +65,10 @@ func createDefaultConfig() component.Config {
 	server.ReadTimeout = 10 * time.Second
 	server.ReadHeaderTimeout = 10 * time.Second
 	server.MaxRequestBodySize = 64 << 10
-	return &Config{ServerConfig: server, MaxLists: defaultMaxLists, Keep: defaultKeep}
+	return &Config{
+		ServerConfig: server, MaxLists: defaultMaxLists, Keep: defaultKeep, Recount: configoptional.Default(newDefaultRecount()),
+		Redis: configoptional.Default(shared.NewDefaultConfig()),
+	}
 }
 
 // Validate returns all problems, each by its YAML key.
@@ -100,6 +111,14 @@ func (c *Config) Validate() error {
 	}
 	if c.MaxHistorySize != 0 && c.MaxHistorySize < leastHistory {
 		refuse("max_history_size: %d is not allowed; allowed: 0, which is the default, or %d bytes or more", c.MaxHistorySize, leastHistory)
+	}
+	if c.Recount.HasValue() {
+		problems = append(problems, c.Recount.Get().problems()...)
+	}
+	if c.Redis.HasValue() {
+		for _, err := range c.Redis.Get().Problems() {
+			refuse("redis.%w", err)
+		}
 	}
 	return errors.Join(problems...)
 }

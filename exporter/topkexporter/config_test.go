@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/otel-topk/collector/internal/rule"
 )
 
 // load is the configuration of settings, validated as a collector does.
@@ -106,4 +108,76 @@ func TestHistoryIsBoundedByWhatThereIs(t *testing.T) {
 func TestUnknownSettingsAreRefused(t *testing.T) {
 	err := confmap.NewFromStringMap(map[string]any{"sending_queue": nil}).Unmarshal(createDefaultConfig())
 	assert.ErrorContains(t, err, "sending_queue")
+}
+
+func TestRecountDefaults(t *testing.T) {
+	config, err := load(t, map[string]any{"recount": recountSettings()})
+	require.NoError(t, err)
+	r := config.Recount.Get()
+	assert.Equal(t, "file:///var/lib/archive", r.Archive)
+	assert.Equal(t, rule.NewDefaultConfig().MaxKeyBytes, r.Rules[0].MaxKeyBytes, "rules have their own defaults")
+	r.Rules, r.Archive, r.Seed = nil, "", ""
+	assert.Equal(t, RecountConfig{
+		MemoryLimit: 512 << 20, MaxRange: 24 * time.Hour, MaxJobs: 1, MaxWaiting: 16, KeepJobs: 1000, Grace: 15 * time.Minute, KeepTables: 17520 * time.Hour,
+	}, *r)
+	config, err = load(t, nil)
+	require.NoError(t, err)
+	assert.False(t, config.Recount.HasValue(), "off unless it is there")
+}
+
+func TestValidateNamesTheKeyOfARecountAndWhatIsAllowed(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		edit map[string]any
+		says []string
+	}{
+		{"a bucket", map[string]any{"archive": "s3://logs?region=eu-west-1"}, nil},
+		{"the bounds", map[string]any{"memory_limit": 16 << 20, "max_range": "8760h", "max_jobs": 64, "max_waiting": 0, "keep_jobs": 100_000, "grace": 0, "keep_tables": "24h"}, nil},
+		{"nothing at all", map[string]any{"archive": "", "rules": nil}, []string{
+			"recount.archive: is required: file:///folder, or a bucket as s3://name, gs://name or azblob://name",
+			"recount.rules: none; at least one is needed, as the processors have it",
+		}},
+		{"an archive that is none", map[string]any{"archive": "ftp://logs"}, []string{`recount.archive: scheme "ftp" is not one of file, s3, gs, azblob`}},
+		{"beyond the bounds", map[string]any{
+			"memory_limit": 16<<20 - 1, "max_range": "59m", "max_jobs": 65, "max_waiting": -1, "keep_jobs": 0, "grace": "25h", "keep_tables": "1h",
+		}, []string{
+			"recount.memory_limit: 16777215 is not allowed; allowed: 16777216 bytes or more",
+			"recount.max_range: 59m0s is out of range; allowed: 1h to 8760h", "recount.max_jobs: 65 is out of range; allowed: 1 to 64",
+			"recount.max_waiting: -1 is out of range; allowed: 0 to 10000", "recount.keep_jobs: 0 is out of range; allowed: 1 to 100000",
+			"recount.grace: 25h is out of range; allowed: 0h to 24h", "recount.keep_tables: 1h is out of range; allowed: 24h to 876000h",
+		}},
+		{"broken rules", map[string]any{"rules": []any{
+			map[string]any{"name": "a", "key": `log.attributes["x"]`, "k": 0}, map[string]any{"name": "a"},
+		}}, []string{
+			"recount.rules[0].k: 0 is not in 1..500", "recount.rules[1].key: is required", `recount.rules[1].name: "a" is the name of recount.rules[0] too`,
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			settings := recountSettings()
+			for key, value := range tt.edit {
+				settings[key] = value
+			}
+			_, err := load(t, map[string]any{"recount": settings})
+			if tt.says == nil {
+				require.NoError(t, err)
+			}
+			for _, text := range tt.says {
+				assert.ErrorContains(t, err, text)
+			}
+		})
+	}
+}
+
+func TestAMisspelledSettingOfRecountsIsRefused(t *testing.T) {
+	settings := recountSettings()
+	settings["archives"] = "x"
+	err := confmap.NewFromStringMap(map[string]any{"recount": settings}).Unmarshal(createDefaultConfig())
+	assert.ErrorContains(t, err, "archives")
+}
+
+func TestTheNameOfAFileIsNoListOfRules(t *testing.T) {
+	settings := recountSettings()
+	settings["rules"] = "rules.yaml"
+	err := confmap.NewFromStringMap(map[string]any{"recount": settings}).Unmarshal(createDefaultConfig())
+	assert.ErrorContains(t, err, `rules: "rules.yaml" is no list; the rules of a file are ${file:rules.yaml}`)
 }

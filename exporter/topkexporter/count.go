@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/otel-topk/collector/exporter/topkexporter/internal/exact"
 	"github.com/otel-topk/collector/internal/rule"
 )
 
@@ -72,7 +73,22 @@ func (h *handler) count(ctx context.Context, c *catalog, text string, q url.Valu
 			return nil, err
 		}
 	}
+	if s.exact != nil && p.Rank == nil {
+		h.countExactly(ctx, &s, &p)
+	}
 	return newJSON(p, cacheLists), nil
+}
+
+// countExactly looks for a key that is not in the list of s. As long as that takes, its count is bounded by the list.
+func (h *handler) countExactly(ctx context.Context, s *selection, p *pointCount) {
+	found, status := h.recounts.exact.CountKey(ctx, s.exact, p.Key)
+	if status != exact.Exactly {
+		s.pending()
+		p.heading = s.heading()
+		p.Approximate = true
+		return
+	}
+	p.Lower, p.Estimate, p.ErrorBound = found.Sum.Weight, found.Sum.Weight, 0
 }
 
 // look fills in what s knows of the key that text writes.

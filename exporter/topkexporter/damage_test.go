@@ -13,6 +13,7 @@ import (
 
 	"github.com/otel-topk/collector/exporter/topkexporter/internal/metadatatest"
 	"github.com/otel-topk/collector/internal/depot"
+	"github.com/otel-topk/collector/internal/field"
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/wire"
 )
@@ -144,9 +145,9 @@ func TestWhatWasWrittenWholeAndMakesNoSenseIsSetAside(t *testing.T) {
 		{"an index of another definition", hourPrefix, change(func(b []byte) []byte {
 			def, err := wire.EncodeDefinition(tenants(t))
 			require.NoError(t, err)
-			in := reader{b: b}
-			in.text()
-			return append(appendText(nil, string(def)), in.b...)
+			in := field.New(b)
+			in.Text(wire.MaxDefinitionBytes)
+			return append(field.AppendText(nil, def), in.Rest()...)
 		})},
 		{"an index that expands without end", hourPrefix, func(string, []byte) []byte { return compress(make([]byte, mostExpanded+1)) }},
 	} {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/otel-topk/collector/internal/field"
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/window"
 	"github.com/otel-topk/collector/internal/wire"
@@ -29,7 +30,7 @@ type era struct {
 
 func newEra(d *rule.Definition) *era {
 	fingerprint := d.Fingerprint()
-	return &era{definition: d, fingerprint: fingerprint, id: digest(appendText(appendText(nil, d.Name), fingerprint))}
+	return &era{definition: d, fingerprint: fingerprint, id: digest(field.AppendText(field.AppendText(nil, d.Name), fingerprint))}
 }
 
 func (e *era) hourKey(start window.Minute) string {

@@ -30,6 +30,8 @@ type topkExporter struct {
 	config    *Config
 	settings  exporter.Settings
 	store     *store
+	recounts  *recounting // nil: there are none
+	sharing   *sharing    // nil: lists are not shared
 	handler   *handler
 	telemetry *telemetry
 	server    *http.Server
@@ -39,12 +41,15 @@ type topkExporter struct {
 
 func newExporter(config *Config, settings exporter.Settings) (*topkExporter, error) {
 	s := newStore(config)
-	h := newHandler(s, config.longestSpan())
+	h := newHandler(s, config)
 	t, err := newTelemetry(settings.TelemetrySettings, s, &h.requests)
 	if err != nil {
 		return nil, err
 	}
-	return &topkExporter{config: config, settings: settings, store: s, handler: h, telemetry: t}, nil
+	if h.recounts, err = newRecounting(config, settings.TelemetrySettings, s, t); err != nil {
+		return nil, err
+	}
+	return &topkExporter{config: config, settings: settings, store: s, recounts: h.recounts, handler: h, telemetry: t}, nil
 }
 
 func (e *topkExporter) start(ctx context.Context, host component.Host) error {
@@ -59,23 +64,35 @@ func (e *topkExporter) start(ctx context.Context, host component.Host) error {
 
 // open the storage and restore what it holds.
 func (e *topkExporter) open(ctx context.Context, host component.Host) error {
-	s, err := openStorage(ctx, e.config, e.settings, host, e.telemetry)
-	if err != nil {
+	if err := e.recounts.open(ctx, e.store, host); err != nil {
 		return err
 	}
+	if e.recounts != nil {
+		e.telemetry.recountsOpened(e.recounts.config, e.handler.guard.open)
+	}
+	s, err := openStorage(ctx, e.config, e.settings, host, e.telemetry)
+	if err != nil {
+		return errors.Join(err, e.recounts.close())
+	}
 	e.store.use(s, e.config)
+	if err := e.telemetry.observe(e.config, e.store); err != nil {
+		return errors.Join(err, e.recounts.close(), s.close(ctx))
+	}
 	if s.durable {
-		if err := e.store.restore(ctx, time.Now()); err != nil {
+		if found, err := e.store.restore(ctx, time.Now()); err == nil {
+			e.recounts.restore(ctx, found, s.depot)
+		} else {
 			s.giveUp(errors.Join(err, s.close(ctx)))
 			e.store.use(s, e.config)
 		}
 	}
-	if err := e.telemetry.observe(e.config, e.store); err != nil {
-		return errors.Join(err, s.close(ctx))
-	}
 	tending := make(chan struct{})
 	e.tending = tending
 	e.serving.Go(func() { e.tend(tending) })
+	e.recounts.start()
+	if err := e.share(ctx, host); err != nil {
+		return errors.Join(err, e.close(ctx))
+	}
 	return nil
 }
 
@@ -89,6 +106,7 @@ func (e *topkExporter) tend(end <-chan struct{}) {
 			return
 		case now := <-ticker.C:
 			e.store.tend(context.Background(), now)
+			e.handler.checkDefinitions()
 		}
 	}
 }
@@ -98,10 +116,11 @@ func (e *topkExporter) close(ctx context.Context) error {
 	if e.tending == nil {
 		return nil
 	}
+	err := e.sharing.close(ctx)
 	close(e.tending)
 	e.tending = nil
 	e.serving.Wait()
-	return e.store.storage.close(ctx)
+	return errors.Join(err, e.recounts.stop(ctx), e.recounts.close(), e.store.storage.close(ctx))
 }
 
 func (e *topkExporter) serve(ctx context.Context, host component.Host) error {

@@ -39,6 +39,7 @@ var (
 
 	storageDesc  = prometheus.NewDesc("topk_storage_up", "1: the exporter's lists and history are stored, 0: storing fails. Only with a storage.", nil, nil)
 	listsDesc    = prometheus.NewDesc("topk_lists", "Lists that are served, those of groups included.", nil, nil)
+	recountsDesc = prometheus.NewDesc("topk_recounts", "Recounts that run or wait. Only where they are configured.", []string{"state"}, nil)
 	requestsDesc = prometheus.NewDesc("topk_http_requests_total", "Requests answered.", []string{"route", "code"}, nil)
 )
 
@@ -47,23 +48,23 @@ func listDesc(name string, labels ...string) *prometheus.Desc {
 }
 
 // exposition makes the series of the catalog that is served when it is scraped.
-type exposition struct {
-	store    *store
-	requests *requestCounts
-}
+type exposition struct{ *handler }
 
 // newMetricsPage is the handler of /metrics, with a registry of its own.
-func newMetricsPage(s *store, requests *requestCounts) http.Handler {
+func newMetricsPage(h *handler) http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(exposition{s, requests})
+	registry.MustRegister(exposition{h})
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 }
 
 func (e exposition) Describe(descs chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		estimateDesc, lowerDesc, keyDesc, totalDesc, totalUpperDesc, otherDesc, distinctDesc, thetaDesc, certifiedDesc,
-		partialDesc, asOfDesc, shardsDesc, lateDesc, futureDesc, droppedDesc, overflowedDesc, storageDesc, listsDesc, requestsDesc,
+		partialDesc, asOfDesc, shardsDesc, lateDesc, futureDesc, droppedDesc, overflowedDesc, storageDesc, listsDesc, recountsDesc, requestsDesc,
 	} {
+		descs <- d
+	}
+	for _, d := range auditDescs {
 		descs <- d
 	}
 }
@@ -77,6 +78,12 @@ func (e exposition) Collect(metrics chan<- prometheus.Metric) {
 	case storageFailing:
 		metrics <- prometheus.MustNewConstMetric(storageDesc, prometheus.GaugeValue, 0)
 	}
+	if e.recounts != nil {
+		jobs := e.recounts.queue.State()
+		metrics <- prometheus.MustNewConstMetric(recountsDesc, prometheus.GaugeValue, float64(jobs.Running), "running")
+		metrics <- prometheus.MustNewConstMetric(recountsDesc, prometheus.GaugeValue, float64(jobs.Waiting), "waiting")
+	}
+	e.recounts.collect(metrics)
 	for r := range e.requests.all() {
 		metrics <- prometheus.MustNewConstMetric(requestsDesc, prometheus.CounterValue, float64(r.count), r.route, strconv.Itoa(r.code))
 	}

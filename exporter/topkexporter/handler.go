@@ -2,9 +2,9 @@ package topkexporter
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"strconv"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -18,14 +18,21 @@ var routes = [...]string{
 	"/openapi.yaml",
 	"/style.css",
 	"/top",
+	"/v1/audits",
 	"/v1/count",
 	"/v1/keys/{key}/count",
+	"/v1/recounts",
+	"/v1/recounts/{job_id}",
 	"/v1/rules",
 	"/v1/status",
 	"/v1/trending",
 }
 
-const keyRoute = "/v1/keys/{key}/count"
+const (
+	keyRoute      = "/v1/keys/{key}/count"
+	recountsRoute = "/v1/recounts"
+	jobRoute      = "/v1/recounts/{job_id}"
+)
 
 // routeIndex finds a route by its path.
 var routeIndex = func() map[string]int {
@@ -48,13 +55,15 @@ type handler struct {
 	store       *store
 	longestSpan time.Duration // of the past
 	requests    requestCounts
+	recounts    *recounting // nil: there are none
+	guard       guard       // of recounts
 	metrics     http.Handler
 	now         func() time.Time
 }
 
-func newHandler(s *store, longestSpan time.Duration) *handler {
-	h := &handler{store: s, longestSpan: longestSpan, now: time.Now}
-	h.metrics = newMetricsPage(s, &h.requests)
+func newHandler(s *store, config *Config) *handler {
+	h := &handler{store: s, longestSpan: config.longestSpan(), guard: newGuard(&config.ServerConfig), now: time.Now}
+	h.metrics = newMetricsPage(h)
 	return h
 }
 
@@ -70,35 +79,49 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) int {
 	path := r.URL.EscapedPath()
 	key, isKey := keyOfPath(path)
 	route, found := routeIndex[path]
-	if isKey {
+	job, isJob := jobOfPath(path)
+	switch {
+	case isKey:
 		route, found = routeIndex[keyRoute]
+	case isJob:
+		route, found = routeIndex[jobRoute]
 	}
 	if !found {
 		writeProblem(w, r, http.StatusNotFound, "there is no such path; /openapi.yaml lists what there is")
 		return len(routes)
 	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		writeProblem(w, r, http.StatusMethodNotAllowed, "method: allowed are GET and HEAD")
+	if allowed := methodsOf(routes[route]); !slices.Contains(allowed, r.Method) {
+		names := strings.Join(allowed, ", ")
+		w.Header().Set("Allow", names)
+		writeProblem(w, r, http.StatusMethodNotAllowed, "method: "+r.Method+" is not allowed; allowed: "+names)
 		return route
 	}
-	if routes[route] == "/metrics" {
+	switch routes[route] {
+	case "/metrics":
 		w.Header().Set("Cache-Control", cacheNothing)
 		h.metrics.ServeHTTP(w, r)
-		return route
-	}
-	a, err := h.answer(r.Context(), route, key, r.URL.RawQuery)
-	if err != nil {
-		p := &problem{status: http.StatusInternalServerError, text: err.Error()}
-		errors.As(err, &p)
-		if p.retryAfter > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(int(p.retryAfter.Seconds())))
+	case recountsRoute, jobRoute:
+		h.recount(w, r, job)
+	default:
+		a, err := h.answer(r.Context(), route, key, r.URL.RawQuery)
+		if err != nil {
+			writeError(w, r, err)
+			return route
 		}
-		writeProblem(w, r, p.status, p.text)
-		return route
+		a.write(w, r)
 	}
-	a.write(w, r)
 	return route
+}
+
+// methodsOf are those that a route takes.
+func methodsOf(route string) []string {
+	switch route {
+	case recountsRoute:
+		return []string{http.MethodGet, http.MethodHead, http.MethodPost}
+	case jobRoute:
+		return []string{http.MethodGet, http.MethodHead, http.MethodDelete}
+	}
+	return []string{http.MethodGet, http.MethodHead}
 }
 
 func (h *handler) answer(ctx context.Context, route int, key, rawQuery string) (*answer, error) {
@@ -110,10 +133,12 @@ func (h *handler) answer(ctx context.Context, route int, key, rawQuery string) (
 		return h.countOfQuery(ctx, c, rawQuery)
 	case keyRoute:
 		return h.countOfPath(ctx, c, key, rawQuery)
+	case "/v1/audits":
+		return h.audits(rawQuery)
 	case "/v1/rules":
 		return c.rulesCall(rawQuery)
 	case "/v1/status":
-		return c.status(rawQuery, h.now(), h.store)
+		return c.status(rawQuery, h.now(), h.store, h.recounts)
 	default:
 		return files[path], nil
 	}

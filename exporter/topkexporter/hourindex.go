@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/otel-topk/collector/internal/field"
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/window"
 	"github.com/otel-topk/collector/internal/wire"
@@ -18,13 +19,13 @@ func (at *hour) encode(e *era) []byte {
 	if err != nil {
 		return nil // cannot be: it was decoded
 	}
-	b := appendText(nil, string(definition))
+	b := field.AppendText(nil, definition)
 	b = binary.AppendUvarint(b, uint64(at.start/oneHour))
 	b = binary.AppendVarint(b, at.received.UnixNano())
 	b = binary.AppendVarint(b, at.reasonedAt)
 	b = binary.AppendUvarint(b, uint64(len(at.reasons)))
 	for _, reason := range at.reasons {
-		b = appendText(b, reason)
+		b = field.AppendText(b, reason)
 	}
 	b = binary.AppendUvarint(b, uint64(at.next))
 	b = binary.AppendUvarint(b, uint64(len(at.entries)))
@@ -56,68 +57,31 @@ func decodeIndex(value []byte, bodies *wire.Bodies) (*indexed, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := reader{b: expanded}
+	in := field.New(expanded)
 	x := &indexed{encodedBytes: len(value)}
-	if x.definition, err = bodies.Definition(in.text()); err != nil {
+	if x.definition, err = bodies.Definition(in.Text(wire.MaxDefinitionBytes)); err != nil {
 		return nil, fmt.Errorf("definition: %w", err)
 	}
-	x.start = window.Minute(in.number(uint64(lastHour/oneHour))) * oneHour
-	x.received = time.Unix(0, in.signed())
-	x.reasonedAt = in.signed()
-	for range in.number(wire.MaxReasons) {
-		x.reasons = append(x.reasons, string(in.text()))
+	x.start = window.Minute(in.UpTo(uint64(lastHour/oneHour))) * oneHour
+	x.received = time.Unix(0, in.Int())
+	x.reasonedAt = in.Int()
+	for range in.UpTo(wire.MaxReasons) {
+		x.reasons = append(x.reasons, string(in.Text(wire.MaxReasonBytes)))
 	}
-	x.next = uint32(in.number(math.MaxUint32))
-	for range in.number(uint64(len(in.b))) { // an entry takes more than a byte
-		g := rule.Group{Scope: rule.Scope(in.number(uint64(rule.ScopeOverflow))), Name: string(in.text())}
+	x.next = uint32(in.UpTo(math.MaxUint32))
+	for range in.UpTo(uint64(len(in.Rest()))) { // an entry takes more than a byte
+		g := rule.Group{Scope: rule.Scope(in.UpTo(uint64(rule.ScopeOverflow))), Name: string(in.Text(math.MaxUint16))}
 		known := entry{
-			slot: uint32(in.number(uint64(x.next))), size: uint32(in.number(math.MaxUint32)),
-			total: in.number(math.MaxUint64), hash: in.number(math.MaxUint64), asOf: in.signed(),
+			slot: uint32(in.UpTo(uint64(x.next))), size: uint32(in.UpTo(math.MaxUint32)),
+			total: in.Uint(), hash: in.Uint(), asOf: in.Int(),
 		}
-		if in.failed {
+		if in.Broken() {
 			break
 		}
 		x.entries, x.groups = append(x.entries, known), append(x.groups, g)
 	}
-	if in.failed || len(in.b) > 0 {
+	if !in.Whole() {
 		return nil, errIndex
 	}
 	return x, nil
-}
-
-// reader takes numbers and texts off b. Once it has failed it gives zero values.
-type reader struct {
-	b      []byte
-	failed bool
-}
-
-func (r *reader) number(most uint64) uint64 {
-	v, n := binary.Uvarint(r.b)
-	if n <= 0 || v > most {
-		r.failed, r.b = true, nil
-		return 0
-	}
-	r.b = r.b[n:]
-	return v
-}
-
-func (r *reader) signed() int64 {
-	v, n := binary.Varint(r.b)
-	if n <= 0 {
-		r.failed, r.b = true, nil
-		return 0
-	}
-	r.b = r.b[n:]
-	return v
-}
-
-func (r *reader) text() []byte {
-	n := r.number(uint64(len(r.b)))
-	text := r.b[:min(n, uint64(len(r.b)))]
-	if uint64(len(text)) < n {
-		r.failed, r.b = true, nil
-		return nil
-	}
-	r.b = r.b[len(text):]
-	return text
 }

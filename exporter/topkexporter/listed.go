@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otel-topk/collector/internal/field"
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/wire"
 )
@@ -21,7 +22,7 @@ const timeBytes = 8
 
 // listKey is where a list is stored. It holds no names: they may be long, and keys are told in errors.
 func listKey(name string, id listID) string {
-	b := appendText(nil, name)
+	b := field.AppendText(nil, name)
 	b = binary.AppendVarint(b, int64(id.window))
 	b = appendGroup(b, id.group)
 	return listPrefix + digest(b)
@@ -33,12 +34,8 @@ func digest(b []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-func appendText(b []byte, text string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
-}
-
 func appendGroup(b []byte, g rule.Group) []byte {
-	return appendText(append(b, byte(g.Scope)), g.Name)
+	return field.AppendText(append(b, byte(g.Scope)), g.Name)
 }
 
 // encodeList makes the value of a list: when it came, and the records that it came in, compressed.

@@ -105,11 +105,12 @@ func (h *history) merge(ctx context.Context, p *plan) (*topk.Summary, error) {
 				h.damaged(p, &reads[i], values[i])
 				continue
 			}
-			add := sum.Merge
 			if reads[i].bound {
-				add = sum.MergeBound
+				err = sum.MergeBound(r.Summary)
+			} else {
+				err = sum.Merge(r.Summary)
 			}
-			if err := add(r.Summary); errors.Is(err, topk.ErrTotal) {
+			if errors.Is(err, topk.ErrTotal) {
 				return nil, badRequest("the weights of this span add up to more than 2^63, which is not counted; ask for fewer hours")
 			} else if err != nil {
 				return nil, err // cannot be: shapes are of one fingerprint

@@ -1,6 +1,7 @@
 package topkexporter
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,19 +21,30 @@ import (
 )
 
 func description(t testing.TB) *openapi3.T {
-	d, err := openapi3.NewLoader().LoadFromData(files["/openapi.yaml"].body)
+	d, err := loadDescription()
 	require.NoError(t, err)
-	require.NoError(t, d.Validate(t.Context()))
 	return d
 }
+
+var loadDescription = sync.OnceValues(func() (*openapi3.T, error) {
+	d, err := openapi3.NewLoader().LoadFromData(files["/openapi.yaml"].body)
+	if err != nil {
+		return nil, err
+	}
+	return d, d.Validate(context.Background())
+})
 
 func TestEveryRouteIsDescribed(t *testing.T) {
 	d := description(t)
 	assert.ElementsMatch(t, routes[:], d.Paths.InMatchingOrder())
 	for path, item := range d.Paths.Map() {
-		assert.Len(t, item.Operations(), 1, path)
 		require.NotNil(t, item.Get, path)
-		assert.NotEmpty(t, item.Get.Summary, path)
+		methods := []string{http.MethodHead} // as GET
+		for method, operation := range item.Operations() {
+			methods = append(methods, method)
+			assert.NotEmpty(t, operation.Summary, path)
+		}
+		assert.ElementsMatch(t, methodsOf(path), methods, path)
 	}
 }
 
@@ -39,7 +52,7 @@ func TestEveryParameterIsDescribed(t *testing.T) {
 	d := description(t)
 	for path, taken := range map[string][]string{
 		"/v1/trending": trendParameters, "/top": trendParameters, "/v1/count": countParameters, keyRoute: listParameters,
-		"/v1/rules": nil, "/v1/status": nil,
+		"/v1/rules": nil, "/v1/status": nil, "/v1/audits": auditParameters, recountsRoute: nil, jobRoute: nil,
 	} {
 		var described []string
 		for _, p := range d.Paths.Value(path).Get.Parameters {
@@ -61,11 +74,13 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 	for name, value := range map[string]any{
 		"Trending": trend{}, "Item": item{}, "Coverage": coverage{}, "SilentShard": silentShard{}, "Conflict": conflict{},
 		"Definition": definition{}, "Count": pointCount{}, "Rules": rulesAnswer{}, "Status": statusAnswer{},
-		"History": historyState{},
+		"History": historyState{}, "RecountState": recountState{}, "Job": jobAnswer{}, "Skipped": rule.Skipped{}, "ExactCount": exactCount{},
+		"Audits": auditsAnswer{}, "Audit": auditEntry{}, "AuditedList": auditedList{}, "AuditedGroup": auditedGroup{},
 	} {
 		checkFields(t, name, schemas[name].Value, reflect.TypeOf(value))
 	}
 	checkFields(t, "Rules.rules", schemas["Rules"].Value.Properties["rules"].Value.Items.Value, reflect.TypeFor[ruleEntry]())
+	checkFields(t, "Jobs.recounts", schemas["Jobs"].Value.Properties["recounts"].Value.Items.Value, reflect.TypeFor[jobHead]())
 	checkFields(t, "Status.windows", schemas["Status"].Value.Properties["windows"].Value.Items.Value, reflect.TypeFor[windowState]())
 }
 
@@ -88,7 +103,15 @@ func checkFields(t *testing.T, name string, schema *openapi3.Schema, typ reflect
 
 // check holds an answer against what is described of its route and status.
 func check(t *testing.T, d *openapi3.T, route string, w *httptest.ResponseRecorder) {
-	response := d.Paths.Value(route).Get.Responses.Status(w.Code)
+	checkCall(t, d, http.MethodGet, route, w)
+}
+
+func checkCall(t *testing.T, d *openapi3.T, method, route string, w *httptest.ResponseRecorder) {
+	operation := d.Paths.Value(route).GetOperation(method)
+	if operation == nil {
+		operation = d.Paths.Value(route).Get // which says that only some are allowed
+	}
+	response := operation.Responses.Status(w.Code)
 	require.NotNil(t, response, "%s %d", route, w.Code)
 	for name, header := range response.Value.Headers {
 		assert.NotEmpty(t, w.Header().Get(name), "%s %s", route, name)
@@ -135,7 +158,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 							r.Header.Set("If-None-Match", etag)
 							check(t, d, route, do(e, r))
 						}
-						check(t, d, route, do(e, httptest.NewRequest(http.MethodPost, target, nil)))
+						checkCall(t, d, http.MethodPost, route, do(e, httptest.NewRequest(http.MethodPost, target, nil)))
 					})
 					if route != keyRoute {
 						break

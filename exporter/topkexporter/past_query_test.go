@@ -76,7 +76,7 @@ func TestSpansOfThePast(t *testing.T) {
 
 func TestQueriesOfThePastNameWhatIsAllowed(t *testing.T) {
 	e := keptDay(t, tenants(t), func(c *Config) { c.Keep = 48 * time.Hour })
-	noTime := " is no time; allowed: RFC 3339 such as 2026-01-02T15:00:00Z (a plus sign is written %2B), or seconds since 1970"
+	noTime := " is no time; allowed: RFC 3339 such as 2026-01-02T15:00:00Z (in an address a plus sign is written %2B), or seconds since 1970"
 	noWindow := " is not allowed with at; allowed: 1h, 24h"
 	outside := " is out of range; allowed: 1970-01-01T00:00:00Z to 2262-04-11T22:00:00Z"
 	for _, tt := range []struct{ query, says string }{

@@ -43,3 +43,11 @@ func named(names []string) string {
 	}
 	return text
 }
+
+func forbidden(format string, args ...any) error {
+	return &problem{status: http.StatusForbidden, text: fmt.Sprintf(format, args...)}
+}
+
+func conflicting(format string, args ...any) error {
+	return &problem{status: http.StatusConflict, text: fmt.Sprintf(format, args...)}
+}

@@ -2,6 +2,7 @@ package topkexporter
 
 import (
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -126,12 +127,22 @@ func do(e *topkExporter, r *http.Request) *httptest.ResponseRecorder {
 func zipf(t testing.TB, d *rule.Definition, n int) *topk.Summary {
 	s, err := topk.New(d.Residents, d.Shape)
 	require.NoError(t, err)
-	source := rand.New(rand.NewPCG(1, 2))
-	z := rand.NewZipf(source, 1.2, 1, 1_000_000)
-	for range n {
-		require.NoError(t, s.Add(fmt.Sprintf("tenant-%03d", z.Uint64()), 1))
+	for key := range zipfKeys(n) {
+		require.NoError(t, s.Add(key, 1))
 	}
 	return s
+}
+
+// zipfKeys are the keys that zipf counts.
+func zipfKeys(n int) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		z := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.2, 1, 1_000_000)
+		for range n {
+			if !yield(fmt.Sprintf("tenant-%03d", z.Uint64())) {
+				return
+			}
+		}
+	}
 }
 
 // world has one list of every kind, and a past.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otel-topk/collector/exporter/topkexporter/internal/exact"
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/window"
 )
@@ -47,6 +48,9 @@ type selection struct {
 	window string     // "": no window is known
 	group  rule.Group
 	list   *list // nil: none was published
+
+	exact   *exact.Question // that list answers, and any key may be counted by; nil: it is approximate
+	passing bool            // list is not kept
 
 	// Where list is nil and a span of the past was asked for.
 	start   time.Time

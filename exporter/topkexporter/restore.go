@@ -1,11 +1,14 @@
 package topkexporter
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/otel-topk/collector/exporter/topkexporter/internal/exact"
+	"github.com/otel-topk/collector/exporter/topkexporter/internal/recounts"
 	"github.com/otel-topk/collector/internal/depot"
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/wire"
@@ -16,27 +19,47 @@ type restored struct {
 	lists   []*list
 	hours   []*indexed
 	rollups map[string]int // sizes by key
+	jobs    []*recounts.Job
+	results map[string]int // likewise
+	audits  map[string][]byte
 }
 
 // restore serves and keeps what was stored before. What it cannot make sense of is set aside.
-func (s *store) restore(ctx context.Context, now time.Time) error {
+func (s *store) restore(ctx context.Context, now time.Time) (*restored, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	found := restored{rollups: map[string]int{}}
+	found := &restored{rollups: map[string]int{}, results: map[string]int{}, audits: map[string][]byte{}}
 	var bodies wire.Bodies
 	if err := s.storage.depot.Walk(ctx, func(v depot.Value) { found.visit(s.storage.depot, v, &bodies) }); err != nil {
-		return err
+		return nil, err
 	}
 	s.restoreLists(found.lists, now)
-	s.history.restore(&found, now)
+	s.history.restore(found, now)
 	s.commit(ctx)
-	return nil
+	return found, nil
 }
 
 func (r *restored) visit(d *depot.Depot, v depot.Value, bodies *wire.Bodies) {
 	switch {
 	case strings.HasPrefix(v.Key, rollupPrefix):
 		r.rollups[v.Key] = v.Size
+	case strings.HasPrefix(v.Key, recounts.ResultPrefix):
+		r.results[v.Key] = v.Size
+	case strings.HasPrefix(v.Key, exact.AuditPrefix):
+		if value, ok := v.Open(); ok {
+			r.audits[v.Key] = bytes.Clone(value)
+		}
+	case strings.HasPrefix(v.Key, recounts.JobPrefix):
+		value, ok := v.Open()
+		if !ok {
+			return
+		}
+		j, err := recounts.DecodeJob(v.Key, value)
+		if err != nil {
+			d.SetAside(v.Key, value)
+			return
+		}
+		r.jobs = append(r.jobs, j)
 	case strings.HasPrefix(v.Key, listPrefix):
 		value, ok := v.Open()
 		if !ok {

@@ -13,6 +13,7 @@ import (
 type span struct{ from, to window.Minute }
 
 func (s span) start() time.Time      { return time.Unix(0, s.from.Start()).UTC() }
+func (s span) end() time.Time        { return time.Unix(0, s.to.Start()).UTC() }
 func (s span) length() time.Duration { return time.Duration(s.to-s.from) * window.Bucket }
 
 // lastHour is the last that can be named.
@@ -81,19 +82,26 @@ func spanBetween(q url.Values, longest time.Duration) (span, error) {
 	return s, nil
 }
 
-// timeOf reads a time of RFC 3339 or in seconds.
-func timeOf(q url.Values, name string) (time.Time, error) {
-	text := q.Get(name)
+// timeOf reads a time from a query.
+func timeOf(q url.Values, name string) (time.Time, error) { return momentOf(name, q.Get(name)) }
+
+// momentOf reads a time of RFC 3339 or in seconds.
+func momentOf(name, text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, text)
-	if seconds, notNumber := strconv.ParseInt(text, 10, 64); notNumber == nil {
+	seconds, notNumber := strconv.ParseInt(text, 10, 64)
+	if notNumber == nil {
 		t, err = time.Unix(seconds, 0), nil
 	}
 	first, last := time.Unix(0, 0).UTC(), time.Unix(0, lastHour.Start()).UTC()
 	switch {
 	case err != nil:
-		return t, badRequest("%s: %q is no time; allowed: RFC 3339 such as 2026-01-02T15:00:00Z (a plus sign is written %%2B), or seconds since 1970", name, text)
+		return t, badRequest("%s: %q is no time; allowed: RFC 3339 such as 2026-01-02T15:00:00Z (in an address a plus sign is written %%2B), or seconds since 1970", name, text)
 	case t.Before(first) || t.After(last):
-		return t, badRequest("%s: %q is out of range; allowed: %s to %s", name, text, first.Format(time.RFC3339), last.Format(time.RFC3339))
+		unit := ""
+		if notNumber == nil && t.After(last) && !time.UnixMilli(seconds).After(last) {
+			unit = "; seconds since 1970 are meant, not milliseconds"
+		}
+		return t, badRequest("%s: %q is out of range; allowed: %s to %s%s", name, text, first.Format(time.RFC3339), last.Format(time.RFC3339), unit)
 	}
 	return t.UTC(), nil
 }

@@ -18,7 +18,9 @@ type statusAnswer struct {
 	MaxLists int           `json:"max_lists"`
 	Storage  string        `json:"storage"` // none, up, failing
 	History  historyState  `json:"history"`
-	Windows  []windowState `json:"windows"` // the global lists
+	Recounts *recountState `json:"recounts"` // null: there are none
+	Exact    *exactState   `json:"exact"`    // null: nothing is counted exactly
+	Windows  []windowState `json:"windows"`  // the global lists
 }
 
 // historyState is what is kept of the past.
@@ -27,6 +29,32 @@ type historyState struct {
 	From  *string `json:"from"`  // the first of them begins; null: none is kept
 	To    *string `json:"to"`    // the last of them ends
 	Bytes int64   `json:"bytes"` // in storage
+}
+
+// recountState is how many recounts there are.
+type recountState struct {
+	Running int `json:"running"`
+	Waiting int `json:"waiting"`
+	Ended   int `json:"ended"` // that are kept
+}
+
+// exactState is how far closed hours are counted and audited.
+type exactState struct {
+	Waiting  int64 `json:"waiting"`           // closed hours, of each rule, that are not counted exactly yet
+	Lag      int64 `json:"audit_lag_seconds"` // of the newest audited hour behind the newest that is to be, of the rule where it is most
+	Unserved int   `json:"unserved"`          // hours, of each rule, that were archived and not served, found in the last 24 hours
+}
+
+func (r *recounting) exactState() *exactState {
+	if r == nil || r.exact == nil {
+		return nil
+	}
+	s := exactState{Waiting: r.exact.Stats().Waiting}
+	for _, a := range r.exact.Auditing() {
+		s.Lag = max(s.Lag, int64(a.Lag.Seconds()))
+		s.Unserved += a.Unserved
+	}
+	return &s
 }
 
 type windowState struct {
@@ -41,13 +69,17 @@ type windowState struct {
 }
 
 // status answers /v1/status.
-func (c *catalog) status(rawQuery string, now time.Time, s *store) (*answer, error) {
+func (c *catalog) status(rawQuery string, now time.Time, s *store, r *recounting) (*answer, error) {
 	if _, err := parameters(rawQuery, nil); err != nil {
 		return nil, err
 	}
 	a := statusAnswer{
 		Now: utc(now), Rules: len(c.names), Lists: c.lists, MaxLists: s.maxLists, Storage: s.storage.state(), History: s.history.state(),
-		Windows: []windowState{},
+		Exact: r.exactState(), Windows: []windowState{},
+	}
+	if r != nil {
+		jobs := r.queue.State()
+		a.Recounts = &recountState{jobs.Running, jobs.Waiting, jobs.Ended}
 	}
 	var newest time.Time
 	for _, name := range c.names {

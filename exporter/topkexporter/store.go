@@ -42,6 +42,7 @@ type store struct {
 	current  atomic.Pointer[catalog]
 	history  *history
 	storage  *storage
+	shared   func(*catalog, map[ruleList]struct{}) // is told of lists that are new, or gone; nil: nobody is
 }
 
 func newStore(config *Config) *store {
@@ -80,6 +81,9 @@ func (s *store) take(ctx context.Context, a *arrived, now time.Time) tally {
 	s.commit(ctx)
 	if len(d.touched) > 0 {
 		s.current.Store(next)
+	}
+	if s.shared != nil {
+		s.shared(next, d.touched)
 	}
 	return d.tally
 }

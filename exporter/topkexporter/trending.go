@@ -149,6 +149,9 @@ func (h *handler) trending(ctx context.Context, c *catalog, rawQuery string) (*a
 	if s.list == nil {
 		return newJSON(s.empty(k), cacheLists), nil
 	}
+	if s.exact != nil || s.passing { // no other answer shares it
+		return newJSON(s.trend(k), cacheLists), nil
+	}
 	return c.answers.get(answerKey{list: s.list, k: k}, func() *answer { return newJSON(s.trend(k), cacheLists) }), nil
 }
 

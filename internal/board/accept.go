@@ -1,24 +1,31 @@
 package board
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
-	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/window"
 	"github.com/otel-topk/collector/internal/wire"
 )
 
 // Accept takes a state that wire has checked; repeats and older sequences are taken and change nothing.
 func (b *Board) Accept(s *wire.State, now int64) error {
+	if b.looped[s.From()] {
+		b.stats.Looped++
+		return ErrLoop
+	}
 	if err := b.timely(s, now); err != nil {
 		return err
 	}
-	e, err := b.heard(s.Epoch, s.Shard, now)
+	e, err := b.heard(s.From(), s.Shard, now)
 	if err != nil {
 		return err
 	}
 	defer b.keepEpoch(e)
+	if s.From() != s.Epoch && !e.gateway {
+		e.gateway, e.changed = true, true
+	}
 	c, err := b.counted(s.Rule, now)
 	if err != nil {
 		return err
@@ -69,7 +76,7 @@ func (b *Board) store(c *counted, e *epoch, p *reported, s *wire.State, now int6
 		b.stats.Stale++
 		return nil
 	}
-	next := state{set: at, of: s.Group, sequence: s.Sequence, weight: weightOf(s), final: s.Final, encoded: s.Encoded}
+	next := state{set: at, of: s.Group, sequence: s.Sequence, newest: s.Newest, weight: weightOf(s), final: s.Final, encoded: s.Encoded}
 	if next.encoded == nil {
 		var err error
 		if next.encoded, err = s.Summary.AppendBinary(nil); err != nil {
@@ -89,7 +96,7 @@ func (b *Board) store(c *counted, e *epoch, p *reported, s *wire.State, now int6
 		c.minutes[s.Minute] = m
 	}
 	if at == nil {
-		at = &set{epoch: e, states: map[rule.Group]*state{}}
+		at = newSet(m, s, e)
 		m.sets[s.Epoch] = at
 		b.identities++
 	}
@@ -105,8 +112,12 @@ func (b *Board) store(c *counted, e *epoch, p *reported, s *wire.State, now int6
 	if s.Final {
 		b.final(m, at, st, s)
 	}
-	st.sequence, st.weight, st.encoded = next.sequence, next.weight, append(st.encoded[:0], next.encoded...)
-	m.changed(st)
+	if !bytes.Equal(st.encoded, next.encoded) {
+		st.encoded = append(st.encoded[:0], next.encoded...)
+		m.changed(st)
+	}
+	st.sequence, st.newest, st.weight = next.sequence, next.newest, next.weight
+	m.choose(at, s.Group)
 	b.await(c, m, s.Minute, now)
 	c.touch(st.group, s.Minute)
 	c.mark(st.group, s.Minute)
@@ -126,17 +137,17 @@ func (b *Board) store(c *counted, e *epoch, p *reported, s *wire.State, now int6
 
 // final notes that a state is final now.
 func (b *Board) final(m *minute, at *set, st *state, s *wire.State) {
-	was := at.complete()
+	was := at.ripe()
 	if !st.final {
 		st.final = true
 		at.finals++
 	}
 	at.groups = s.Groups
-	switch is := at.complete(); {
+	switch is := at.ripe(); {
 	case is && !was:
-		m.complete++
+		m.ripe++
 	case was && !is:
-		m.complete--
+		m.ripe--
 	}
 }
 
@@ -148,6 +159,7 @@ func (b *Board) supersede(c *counted, m *minute, minute window.Minute, at *set) 
 			continue
 		}
 		m.drop(st)
+		m.choose(at, g)
 		b.let(c, minute, st)
 		b.weigh(m, at, at.weight-st.weight)
 		c.touch(st.group, minute)
@@ -161,7 +173,7 @@ func (b *Board) let(c *counted, m window.Minute, st *state) {
 	b.resize(st.set.epoch, -st.bytes())
 	c.groups[st.group].live--
 	b.stats.LiveStates--
-	b.remove(stateKey(c.id, m, st.set.epoch.id, st.of))
+	b.remove(stateKey(c.id, m, st.set.id, st.of))
 }
 
 // repeated is what becomes of a state whose set was folded: before retain it can only be a repeat.

@@ -20,7 +20,6 @@ import (
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/window"
 	"github.com/otel-topk/collector/internal/wire"
-	"github.com/otel-topk/collector/topk"
 )
 
 const (
@@ -72,6 +71,7 @@ type Config struct {
 	Pause        Pause           // of a long Publish; nil: it is not interrupted
 	MaxLiveBytes int64           // of live states as they came, a shard may always have its even share; 0: 1 GiB
 	MaxPartBytes int64           // of parts, the oldest go first; 0: 4 GiB
+	Ascent       *Ascent         // nil: this gateway is no shard of another
 	MaxListBytes int64           // of what is kept merged for lists, at its full size; past it as MaxRules and MaxGroups; 0: 8 GiB
 }
 
@@ -96,6 +96,7 @@ var (
 	ErrTooLate    = errors.New("board: state is too late")
 	ErrTooEarly   = errors.New("board: state is ahead of time")
 	ErrWeight     = errors.New("board: state is too heavy")
+	ErrLoop       = errors.New("board: states of this gateway come back to it: one of those that it sends to sends to it")
 )
 
 // Stats counts since New; the receiver makes metrics of them.
@@ -109,10 +110,14 @@ type Stats struct {
 	RefusedRules            uint64 // states refused for MaxRules
 	CrowdedRules            uint64 // states refused for MaxListBytes
 	TooHeavy                uint64 // states refused for what they weigh
+	Looped                  uint64 // states and reports refused as they hold what this gateway sent up
 	Overloaded              uint64 // states and reports refused for MaxEpochs and MaxLiveBytes
 	Superseded              uint64 // states let go uncounted: their set was complete without them
 	GivenUpParts            uint64 // for MaxPartBytes, or as they are more than the index of parts may hold
 	Unmerged                uint64 // summaries left out, as the total would pass 2^63
+	Oversized               uint64 // final states that did not go up, as they were larger than a state may be
+	HeldBack                uint64 // open states that did not go up for MaxLiveBytes: they go as final
+	Untold                  uint64 // rules of which not all goes up that shards told, as they are more than MaxRules and wire.MaxReportRules
 	Unreadable              uint64 // stored values that could not be read
 	Unfit                   uint64 // stored values that fitted nothing
 
@@ -140,16 +145,22 @@ type Board struct {
 	late       bool   // there were more
 	anew       []string
 	mostIndex  int64
-	indexBytes int64  // of the index of parts
-	turn       string // rule of which an hour was last published in turn
+	indexBytes int64               // of the index of parts
+	unsettled  []*wire.State       // of the board before
+	sequence   uint64              // of what goes up
+	beyond     uint64              // where the sequences of the board after this one begin
+	looped     map[wire.Epoch]bool // senders that were refused for a loop, at most wire.MaxThrough
+	present    map[string]*presence
+	told       map[string]*wire.RuleReport // by rule: what shards said that are forgotten
+	turn       string                      // rule of which an hour was last published in turn
 	drawer     *drawer
 	sumBytes   int64 // of sums of live states, more or less
 	mostSums   int64
 
-	codec   codec
-	decoded topk.Summary // the last one
-	sums    scratch      // of one part or list
-	opens   scratch      // of what is live of one group
+	codec    codec
+	decoders [atOnce]decoder
+	sums     scratch // of one part or list
+	opens    scratch // of what is live of one group
 }
 
 // New makes an empty board.

@@ -13,8 +13,9 @@ import (
 // TestAClockThatJumpsAnHourAndBackLosesNothing: a board whose clock is now and then an hour ahead or behind for a while has, each
 // time that it is right again, the lists of a board whose clock was right all the time.
 func TestAClockThatJumpsAnHourAndBackLosesNothing(t *testing.T) {
-	for seed := range worlds(t) / 20 {
+	for seed := range worlds() / 20 {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
 			w := newTwins(t, seed, true)
 			w.b.cfg.Event, w.mortal.cfg.Event = false, false
 			jump := time.Duration(0)

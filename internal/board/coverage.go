@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	silentNamed = 20   // shards
-	noticeable  = 1e-3 // share of records late or ahead that makes a list partial
+	noticeable = 1e-3 // share of records late or ahead that makes a list partial
 )
 
 // Reasons why a list is partial.
 const (
-	reasonSilent   = "silent_shards" // a shard that is not gone was not heard of for 30 s
-	reasonOverflow = "overflow"      // of this list, some may be in scope overflow: its total is a lower bound
-	reasonDrops    = "drops"         // final states were given up within the window
-	reasonShort    = "short_window"  // nothing is known of the window's beginning
-	reasonLate     = "late"          // above 0.1 % of the records
-	reasonFuture   = "future"        // above 0.1 % of the records
-	reasonDamaged  = "damaged"       // something that was stored could not be read
+	reasonSilent   = "silent_shards"   // a shard that is not gone was not heard of for 30 s
+	reasonOverflow = "overflow"        // of this list, some may be in scope overflow: its total is a lower bound
+	reasonDrops    = "drops"           // final states were given up within the window
+	reasonShort    = "short_window"    // nothing is known of the window's beginning
+	reasonLate     = "late"            // above 0.1 % of the records
+	reasonFuture   = "future"          // above 0.1 % of the records
+	reasonDiffer   = "replicas_differ" // gateways of one replica set counted different totals; the larger ones are listed
+	reasonDamaged  = "damaged"         // something that was stored could not be read
 )
 
 // coverage is what all lists of one window and rule share.
@@ -90,6 +90,7 @@ func (i *incidents) reasons(silent, short bool) []string {
 		{short, reasonShort},
 		{float64(i.late) > noticeable*all, reasonLate},
 		{float64(i.future) > noticeable*all, reasonFuture},
+		{i.differ > 0, reasonDiffer},
 		{i.damaged > 0, reasonDamaged},
 	} {
 		if r.holds {

@@ -14,7 +14,9 @@ type epoch struct {
 	first, last int64 // when it was heard of
 	goodbye     bool
 	gone        bool
-	bytes       int64 // of its live states
+	gateway     bool         // what it sends was counted by others
+	through     []wire.Epoch // as it told last
+	bytes       int64        // of its live states
 	rules       map[string]*reported
 	reports     []*reported // the same, in the order in which they came
 	changed     bool        // since it was stored
@@ -26,6 +28,7 @@ type reported struct {
 	since       int64
 	told        wire.RuleReport // cumulative, the highest of each
 	unplaced    incidents       // not yet attributed to a minute
+	below       *wire.Below     // of a gateway
 	fingerprint string          // of the last state; "": none came
 	forgotten   window.Minute   // with Config.Event, of minutes before it is no longer known what was folded
 	overflowed  window.Minute   // the newest minute with an overflow; 0: none
@@ -33,6 +36,9 @@ type reported struct {
 
 // Report notes that a shard lives and what did not become part of its states.
 func (b *Board) Report(r *wire.Report, now int64) error {
+	if err := b.admitThrough(r); err != nil {
+		return err
+	}
 	if e := b.epochs[r.Epoch]; r.Goodbye && (e == nil || e.gone) {
 		if e != nil {
 			e.goodbye, e.changed = true, true
@@ -44,6 +50,7 @@ func (b *Board) Report(r *wire.Report, now int64) error {
 	if err != nil {
 		return err
 	}
+	e.through = r.Through
 	for i := range r.Rules {
 		if p := b.reported(e, r.Rules[i].Rule, now); p != nil {
 			b.tell(e, p, &r.Rules[i], now)
@@ -108,6 +115,7 @@ func (e *epoch) add(p *reported) {
 // tell takes what is new in a cumulative report. Older ones, which come late, tell nothing. It happened in the minute in
 // which windows end now, where that is known.
 func (b *Board) tell(e *epoch, p *reported, told *wire.RuleReport, now int64) {
+	p.below = told.Below
 	var news incidents
 	grow := func(before, more *uint64, v uint64) {
 		if v > *before {

@@ -23,8 +23,8 @@ func (b *Board) fold(c *counted, s span, now int64) {
 			break
 		}
 		over := now >= at.expires+int64(setBack) || b.cfg.Event && m < s.first
-		if taken := at.take(func(s *set) bool { return over || s.complete() }); taken != nil {
-			out = append(out, &folding{m, taken, at, over})
+		if taken := at.take(func(s *set) bool { return over || s.ripe() }); taken != nil {
+			out = append(out, &folding{at: m, minute: taken, from: at, over: over})
 		} else if over {
 			b.forgetMinute(c, m)
 		}
@@ -41,7 +41,7 @@ func (b *Board) fold(c *counted, s span, now int64) {
 func (c *counted) backlog() bool {
 	n := 0
 	for _, m := range c.minutes {
-		if m.complete > 0 {
+		if m.ripe > 0 {
 			n++
 		}
 	}
@@ -54,12 +54,15 @@ func (b *Board) foldMinutes(c *counted, s span, out []*folding) {
 		return
 	}
 	merged := b.foldParts(c, out)
+	risen := b.rise(c, out)
 	b.foldClosed(c, s, out)
 	for _, m := range merged {
 		b.put(c, m.at, m.of, m.value)
 	}
+	risen = b.keepRisen(out, risen)
 	b.release(c, out)
 	b.keepRule(c)
+	b.handUp(risen)
 	b.pause()
 }
 
@@ -84,6 +87,7 @@ type folding struct {
 	*minute
 	from *minute
 	over bool // nothing more is taken of it
+	rose bool // final states were made of it
 }
 
 // merged is what a part will hold of a group.
@@ -188,6 +192,9 @@ func (b *Board) release(c *counted, out []*folding) {
 		}
 		for g := range f.cells {
 			c.touch(g, f.at)
+		}
+		if f.differs() {
+			b.note(c.under, f.at, incidents{differ: 1})
 		}
 		if f.over {
 			b.forgetMinute(c, f.at)

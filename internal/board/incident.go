@@ -10,6 +10,7 @@ import (
 type incidents struct {
 	records, late, future, dropped uint64
 	damaged                        uint64 // stored values that could not be read
+	differ                         uint64 // minutes of which replicas counted different totals
 	silent                         bool   // a shard was, while the hour went on
 }
 
@@ -19,6 +20,7 @@ func (i *incidents) add(o incidents) {
 	i.future = saturated(i.future, o.future)
 	i.dropped = saturated(i.dropped, o.dropped)
 	i.damaged = saturated(i.damaged, o.damaged)
+	i.differ = saturated(i.differ, o.differ)
 	i.silent = i.silent || o.silent
 }
 

@@ -35,7 +35,7 @@ func (b *Board) keepSets(c *counted, at window.Minute, m *minute) {
 	if b.cfg.Shelf == nil {
 		return
 	}
-	s := storedSets{expires: m.expires, drawn: m.drawn, epochs: make([]wire.Epoch, 0, len(m.folded))}
+	s := storedSets{folds: m.folds, expires: m.expires, drawn: m.drawn, epochs: make([]wire.Epoch, 0, len(m.folded))}
 	for _, live := range m.sets {
 		s.drawn -= b.drawn(live.weight)
 	}

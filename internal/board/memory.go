@@ -16,6 +16,7 @@ const (
 	minuteBytes   = 2 << 10 // of a definition, beside its identities
 	spanBytes     = 512     // of a definition, beside the parts of its groups
 	incidentBytes = 192
+	risingBytes   = 2 << 10                     // of an open state that goes up, beside its encoding and the name of its group
 	conceptBytes  = 4 * wire.MaxDefinitionBytes // of a definition, beside its lists
 
 	mostIndexBytes = 512 << 20 // of all parts
@@ -30,7 +31,7 @@ type Memory struct {
 	Lists      int64
 	Parts      int64 // without a Shelf their bytes, with one an index and those that were used last
 	Shards     int64
-	Identities int64 // of what was folded, until retain
+	Identities int64 // of sets, until retain: shards x rules x minutes, and no more than mostSets in all
 	Coverage   int64
 	Rules      int64
 	Scratch    int64 // of publishing
@@ -57,8 +58,12 @@ func MemoryOf(cfg Config) Memory {
 	if cfg.Shelf == nil {
 		parts = cfg.MaxPartBytes
 	}
+	states := int64(hardLimit + 1)
+	if cfg.Ascent != nil {
+		states += hardLimit // the same, merged, as it goes up: what is sent, and what comes next
+	}
 	return Memory{
-		States:     (hardLimit + 1) * cfg.MaxLiveBytes,
+		States:     states * cfg.MaxLiveBytes,
 		Lists:      cfg.MaxListBytes,
 		Parts:      parts + mostIndexBytes + definitions*spans*spanBytes,
 		Shards:     2 * int64(cfg.MaxEpochs) * (epochBytes + int64(cfg.MaxRules)*reportedBytes),

@@ -114,20 +114,23 @@ var floods = map[string]struct {
 		},
 	},
 	"parts": {
-		cfg:   func(c *Config) { c.MaxPartBytes = 4 << 20 },
+		cfg:   func(c *Config) { c.MaxPartBytes = 1 << 20 },
 		least: 4 << 20,
 		most:  func(m Memory) int64 { return m.Parts + m.Lists },
 		strike: func(in *intruder) {
 			d := ungrouped(in, "rule")
 			d.MaxKeyBytes = 1 << 10
-			for i := range 300 {
+			for i := range 110 {
 				in.now += int64(time.Minute)
 				s := in.state(d, 2*d.Residents, 200+10*(i%8))
 				s.Epoch, s.Final = number16(i), true
 				require.NoError(in, in.b.Accept(s, in.now))
-				in.b.Publish(in.now)
+				if i%10 == 9 {
+					in.b.Publish(in.now)
+				}
 			}
 			require.Positive(in, in.b.Stats().GivenUpParts)
+			require.LessOrEqual(in, in.b.Stats().PartBytes, int64(1<<20))
 		},
 	},
 	"an index of parts": {
@@ -167,7 +170,9 @@ var floods = map[string]struct {
 				if r.Goodbye = true; i%3 > 0 {
 					_ = in.b.Report(r, in.now)
 				}
-				in.b.Publish(in.now)
+				if i%10 == 9 {
+					in.b.Publish(in.now)
+				}
 			}
 		},
 	},
@@ -239,4 +244,31 @@ func TestMemoryStaysBelowItsBound(t *testing.T) {
 			checkAccounts(t, in.b)
 		})
 	}
+}
+
+// TestEachLimitLowersTheBound: what is given up by a limit is given back in memory. Only what is known of sets is capped by itself,
+// so there fewer shards, or rules, count from the cap on.
+func TestEachLimitLowersTheBound(t *testing.T) {
+	whole := wallConfig()
+	whole.MaxRules, whole.MaxGroups, whole.MaxEpochs, whole.Retain = 100, 1000, 10_000, 2*time.Hour
+	whole.MaxLiveBytes, whole.MaxPartBytes, whole.MaxListBytes = DefaultMaxLiveBytes, DefaultMaxPartBytes, DefaultMaxListBytes
+	for name, lower := range map[string]func(*Config){
+		"rules":  func(c *Config) { c.MaxRules /= 2 },
+		"shards": func(c *Config) { c.MaxEpochs /= 2 },
+		"states": func(c *Config) { c.MaxLiveBytes /= 2 },
+		"lists":  func(c *Config) { c.MaxListBytes /= 2 },
+		"parts":  func(c *Config) { c.MaxPartBytes /= 2 },
+		"retain": func(c *Config) { c.Retain /= 2 },
+	} {
+		less := whole
+		lower(&less)
+		require.Less(t, MemoryOf(less).Total(), MemoryOf(whole).Total(), name)
+	}
+
+	few := whole
+	few.MaxEpochs = 300
+	capped, below := MemoryOf(whole), MemoryOf(few)
+	minutes := int64(few.maxIdentities()) / int64(few.maxSets()*few.MaxRules)
+	require.Equal(t, int64(2+2*60+2*60), minutes, "retain, and what clocks may be ahead and set back")
+	require.Equal(t, mostSets*identityBytes-int64(few.maxSets()*few.MaxRules)*minutes*identityBytes, capped.Identities-below.Identities)
 }

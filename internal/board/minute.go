@@ -14,19 +14,24 @@ type minute struct {
 	sets     map[wire.Epoch]*set
 	folded   map[wire.Epoch]bool // true: in parts; false: soon
 	unknown  bool                // who was folded: nothing of a set that is not live is taken
-	complete int                 // sets that are
+	ripe     int                 // sets that are
+	folds    uint64              // how often sets were folded, with an Ascent
 	expires  int64               // wall time from which nothing more is taken
 	drawn    uint64
+	replicas bool  // some of the sets are of replicas
+	differ   *bool // two of them counted different totals; nil: to be found out
 
 	cells    map[rule.Group]*cell
 	all      memo   // of a grouped rule: the sum of all cells
 	overflow []*set // those with an overflow
 }
 
-// set is what one epoch counted in one minute under one rule. It is complete when as many final states have come as it has
-// groups; what of it was not final then was never answered, and is counted no more.
+// set is what one process counted, or a gateway folded at one time, in one minute under one rule. It is complete when as many
+// final states have come as it has groups; what of it was not final then was never answered, and is counted no more.
 type set struct {
-	epoch    *epoch
+	id       wire.Epoch
+	epoch    *epoch // of its sender
+	replica  string // the replica set of its sender; "": it has none
 	states   map[rule.Group]*state
 	groups   int // as the last final said
 	finals   int
@@ -40,8 +45,10 @@ type state struct {
 	of       rule.Group
 	group    rule.Group // where it counts: its own, or overflow where the gateway has no place for its own
 	sequence uint64
+	newest   int64 // as of wire.State
 	weight   uint64
 	final    bool
+	shadowed bool // another replica's counts
 	encoded  []byte
 }
 
@@ -50,6 +57,7 @@ type cell struct {
 	states  []*state
 	own     memo
 	bounded memo // with the overflow of the sets that lack the group
+	rising  rising
 }
 
 func newMinute() *minute {
@@ -58,10 +66,13 @@ func newMinute() *minute {
 
 func (s *set) complete() bool { return s.finals > 0 && s.finals >= s.groups }
 
-// lacks says whether records of g may be in the set's overflow.
+// ripe sets are folded. Those of replicas are kept apart until nothing more is taken.
+func (s *set) ripe() bool { return s.replica == "" && s.complete() }
+
+// lacks says whether records of g may be in the set's overflow and in no state of g that counts.
 func (s *set) lacks(g rule.Group) bool {
 	st := s.states[g]
-	return st == nil || st.group != g
+	return st == nil || st.group != g || st.shadowed
 }
 
 // newer says whether s is to replace st: the highest sequence does, final beats any.
@@ -76,12 +87,17 @@ func (st *state) newer(s *wire.State) bool {
 func (st *state) bytes() int { return stateBytes + len(st.of.Name) + len(st.encoded) }
 
 func compareStates(a, b *state) int {
-	return cmp.Or(bytes.Compare(a.set.epoch.id[:], b.set.epoch.id[:]), compareGroups(a.of, b.of))
+	return cmp.Or(bytes.Compare(a.set.id[:], b.set.id[:]), compareGroups(a.of, b.of))
 }
 
 // add makes room for a state that is the first of its group in its set.
 func (m *minute) add(st *state) {
 	st.set.states[st.of] = st
+	m.enter(st)
+}
+
+// enter a state among those that count.
+func (m *minute) enter(st *state) {
 	if st.group == overflow && !slices.Contains(m.overflow, st.set) {
 		m.overflow = append(m.overflow, st.set)
 	}
@@ -97,8 +113,15 @@ func (m *minute) add(st *state) {
 
 // drop takes a state out.
 func (m *minute) drop(st *state) {
-	m.changed(st)
 	delete(st.set.states, st.of)
+	if !st.shadowed {
+		m.leave(st)
+	}
+}
+
+// leave takes a state out of those that count.
+func (m *minute) leave(st *state) {
+	m.changed(st)
 	c := m.cells[st.group]
 	c.states = slices.DeleteFunc(c.states, func(o *state) bool { return o == st })
 	if len(c.states) == 0 {
@@ -106,7 +129,7 @@ func (m *minute) drop(st *state) {
 	}
 	overflows := false
 	for _, o := range st.set.states {
-		overflows = overflows || o.group == overflow
+		overflows = overflows || o != st && o.group == overflow && !o.shadowed
 	}
 	if !overflows {
 		m.overflow = slices.DeleteFunc(m.overflow, func(s *set) bool { return s == st.set })
@@ -115,8 +138,12 @@ func (m *minute) drop(st *state) {
 
 // changed forgets what was summed up of a state's group.
 func (m *minute) changed(st *state) {
+	m.differ = nil
+	if st.shadowed {
+		return
+	}
 	c := m.cells[st.group]
-	c.own.fresh, c.bounded.fresh = false, false
+	c.own.fresh, c.bounded.fresh, c.rising.fresh = false, false, false
 	if st.group == overflow {
 		st.set.overflow.fresh = false
 		m.unbound()
@@ -132,15 +159,15 @@ func (m *minute) take(ready func(*set) bool) *minute {
 			out.sets[id] = s
 			m.folded[id] = false
 			delete(m.sets, id)
-			if s.complete() {
-				m.complete--
+			if s.ripe() {
+				m.ripe--
 			}
 		}
 	}
 	if len(out.sets) == 0 {
 		return nil
 	}
-	taken := func(s *set) bool { return out.sets[s.epoch.id] == s }
+	taken := func(s *set) bool { return out.sets[s.id] == s }
 	for g, c := range m.cells {
 		mine := &cell{}
 		for _, st := range c.states {
@@ -158,7 +185,7 @@ func (m *minute) take(ready func(*set) bool) *minute {
 		}
 		out.cells[g] = mine
 		c.states = slices.DeleteFunc(c.states, func(st *state) bool { return taken(st.set) })
-		c.own.fresh = false
+		c.own.fresh, c.rising.fresh = false, false
 	}
 	for _, s := range m.overflow {
 		if taken(s) {
@@ -168,13 +195,14 @@ func (m *minute) take(ready func(*set) bool) *minute {
 	m.overflow = slices.DeleteFunc(m.overflow, taken)
 	m.unbound()
 	out.unbound()
-	m.all.fresh = false
+	m.all.fresh, m.differ = false, nil
+	out.replicas = m.replicas
 	return out
 }
 
 // unbound forgets which cells are bounded by which overflow.
 func (m *minute) unbound() {
 	for _, c := range m.cells {
-		c.bounded.fresh = false
+		c.bounded.fresh, c.rising.fresh = false, false
 	}
 }

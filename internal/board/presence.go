@@ -13,8 +13,7 @@ import (
 type presence struct {
 	reporting, silent, gone int
 	by                      []countedBy
-	longest                 []*epoch // silent for longest, at most silentNamed
-	named                   []wire.SilentShard
+	named                   []wire.SilentShard // silent for longest, at most wire.MaxSilentShards
 	unplaced                incidents
 }
 
@@ -71,11 +70,6 @@ func (b *Board) presences(now int64) map[string]*presence {
 		}
 		b.keepEpoch(e)
 	}
-	for _, at := range all {
-		for _, e := range at.longest {
-			at.named = append(at.named, wire.SilentShard{Shard: e.shard, Since: time.Unix(0, e.last).UTC()})
-		}
-	}
 	b.forgetEpochs(gone, now)
 	return all
 }
@@ -86,6 +80,7 @@ func (b *Board) forgetEpochs(gone []*epoch, now int64) {
 	}
 	for i, e := range gone {
 		if i >= b.cfg.MaxEpochs || time.Duration(now-e.last) >= forgottenAfter {
+			b.keepTold(e)
 			delete(b.epochs, e.id)
 			b.remove(epochKey(e.id))
 		}
@@ -107,7 +102,16 @@ func (at *presence) see(e *epoch, p *reported, silence time.Duration) {
 	case silence >= silentAfter:
 		by.live++
 		at.silent++
-		at.name(e)
+		at.name(wire.SilentShard{Shard: e.shard, Since: time.Unix(0, e.last).UTC()})
+	case p.below != nil: // the shards below it count, and not the gateway
+		by.live += p.below.Reporting + p.below.Silent
+		by.reporting += p.below.Reporting
+		at.reporting += p.below.Reporting
+		at.silent += p.below.Silent
+		at.gone += p.below.Gone
+		for _, s := range p.below.SilentShards {
+			at.name(wire.SilentShard{Shard: e.shard + "/" + s.Shard, Since: s.Since})
+		}
 	default:
 		by.live++
 		by.reporting++
@@ -115,13 +119,13 @@ func (at *presence) see(e *epoch, p *reported, silence time.Duration) {
 	}
 }
 
-// name e, if it is among those that are silent for longest.
-func (at *presence) name(e *epoch) {
-	i, _ := slices.BinarySearchFunc(at.longest, e, func(a, c *epoch) int {
-		return cmp.Or(cmp.Compare(a.last, c.last), cmp.Compare(a.shard, c.shard))
+// name a shard, if it is among those that are silent for longest.
+func (at *presence) name(s wire.SilentShard) {
+	i, _ := slices.BinarySearchFunc(at.named, s, func(a, c wire.SilentShard) int {
+		return cmp.Or(a.Since.Compare(c.Since), cmp.Compare(a.Shard, c.Shard))
 	})
-	if i < silentNamed {
-		at.longest = slices.Insert(at.longest, i, e)
-		at.longest = at.longest[:min(silentNamed, len(at.longest))]
+	if i < wire.MaxSilentShards {
+		at.named = slices.Insert(at.named, i, s)
+		at.named = at.named[:min(wire.MaxSilentShards, len(at.named))]
 	}
 }

@@ -107,6 +107,7 @@ func (b *Board) Publish(now int64) Publication {
 	b.shrink()
 	b.forgetMemos()
 	out.Anew, b.anew = b.anew, nil
+	b.present = present
 	return out
 }
 
@@ -149,7 +150,7 @@ func (p *publication) publish() {
 	r.rounds++
 	p.minutes = c.liveMinutes(p.first, p.newest)
 	covers := make([]*coverage, len(p.board.windows))
-	for i, n := range r.within(p.span) {
+	for i, n := range p.within() {
 		covers[i] = p.board.cover(r, i, p.span, n, p.at)
 	}
 	for _, g := range sorted(c.groups) {
@@ -164,6 +165,11 @@ func (p *publication) publish() {
 		}
 	}
 	p.end()
+}
+
+// within is what happened in each window.
+func (p *publication) within() []incidents {
+	return p.counted.addDiffering(p.span, p.rule.within(p.span))
 }
 
 func (b *Board) pause() bool { return b.cfg.Pause != nil && b.cfg.Pause() }
@@ -185,7 +191,7 @@ func (p *publication) list(i int, key listKey, cover *coverage) {
 	losses := p.board.losses
 	sum := p.sum(i, key.group)
 	if p.board.losses != losses {
-		cover = p.board.cover(p.rule, i, p.span, p.rule.within(p.span)[i], p.at)
+		cover = p.board.cover(p.rule, i, p.span, p.within()[i], p.at)
 		next.coverage = cover.version
 	}
 	if sum.Records() == 0 && key.group != global {

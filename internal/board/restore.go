@@ -2,6 +2,7 @@ package board
 
 import (
 	"encoding/hex"
+	"math"
 	"strings"
 	"unique"
 
@@ -83,6 +84,12 @@ func (r *relics) visit(key string, size int, open func() ([]byte, bool)) {
 		fits = r.epoch(key, rest, open)
 	case incidentPrefix:
 		fits = r.incident(key, rest, open)
+	case risePrefix:
+		fits = r.risen(key, open)
+	case toldPrefix:
+		fits = r.told(rest, key, open)
+	case sequencePrefix:
+		fits = r.sequence(key, open)
 	}
 	if !fits {
 		r.unfit = append(r.unfit, key)
@@ -216,5 +223,59 @@ func (r *relics) incident(key, rest string, open func() ([]byte, bool)) bool {
 		n = incidents{damaged: 1}
 	}
 	r.incidents[relicIncident{strings.Clone(name), p}] = n
+	return true
+}
+
+// risen reads a final state that was not settled. Where it cannot be read, it is lost above.
+func (r *relics) risen(key string, open func() ([]byte, bool)) bool {
+	s, ok := read(r, key, open, func(value []byte) (*wire.State, bool) {
+		f := fieldsOf(value)
+		if f.Broken() {
+			return nil, false
+		}
+		s, err := r.bodies.State(f.Rest())
+		return s, err == nil
+	})
+	if !ok {
+		return true
+	}
+	s.Summary = nil
+	if riseKey(s) != key || r.board.cfg.Ascent == nil {
+		return false
+	}
+	r.board.unsettled = append(r.board.unsettled, s)
+	return true
+}
+
+func (r *relics) told(name, key string, open func() ([]byte, bool)) bool {
+	told, ok := read(r, key, open, readTold)
+	if !ok {
+		return true
+	}
+	b := r.board
+	if b.cfg.Ascent == nil {
+		return false
+	}
+	if b.told == nil {
+		b.told = map[string]*wire.RuleReport{}
+	}
+	told.Rule = strings.Clone(name)
+	b.told[told.Rule] = told
+	return true
+}
+
+func (r *relics) sequence(key string, open func() ([]byte, bool)) bool {
+	b := r.board
+	if b.cfg.Ascent == nil || key != sequenceKey {
+		return false
+	}
+	n, ok := read(r, key, open, func(value []byte) (uint64, bool) {
+		f := fieldsOf(value)
+		n := f.Uint()
+		return n, f.Whole() && n < math.MaxInt64
+	})
+	if ok {
+		b.sequence, b.beyond = max(b.sequence, n), n
+	}
 	return true
 }

@@ -128,11 +128,11 @@ func (r *relics) reviveSets(known map[string]*counted, now int64) {
 		}
 		m := r.minute(c, key.at, now)
 		if s == nil {
-			m.unknown = true
+			m.unknown, m.folds = true, uint64(now) // above all that may have been
 			r.damaged = append(r.damaged, key)
 			continue
 		}
-		m.drawn = s.drawn
+		m.drawn, m.folds = s.drawn, s.folds
 		for _, id := range s.epochs {
 			m.folded[id] = true
 		}
@@ -224,18 +224,18 @@ func (r *relics) reviveStates(c *counted, live []relicState, now int64) {
 	b := r.board
 	strangers := map[wire.Epoch]*epoch{} // forgotten, or not to be read
 	for _, s := range live {
-		e := b.epochs[s.Epoch]
+		e := b.epochs[s.From()]
 		if e == nil {
-			e = strangers[s.Epoch]
+			e = strangers[s.From()]
 		}
 		if e == nil {
-			e = &epoch{id: s.Epoch, shard: s.Shard, gone: true, rules: map[string]*reported{}}
-			strangers[s.Epoch] = e
+			e = &epoch{id: s.From(), shard: s.Shard, gone: true, rules: map[string]*reported{}}
+			strangers[s.From()] = e
 		}
 		m := r.minute(c, s.Minute, now)
 		at := m.sets[s.Epoch]
 		if at == nil {
-			at = &set{epoch: e, states: map[rule.Group]*state{}}
+			at = newSet(m, s.State, e)
 			m.sets[s.Epoch] = at
 			b.identities++
 		}
@@ -244,7 +244,7 @@ func (r *relics) reviveStates(c *counted, live []relicState, now int64) {
 			place = s.Group
 		}
 		st := &state{
-			set: at, of: s.Group, group: b.place(c, place), sequence: s.Sequence, weight: s.Weight, encoded: s.Encoded,
+			set: at, of: s.Group, group: b.place(c, place), sequence: s.Sequence, newest: s.Newest, weight: s.Weight, encoded: s.Encoded,
 		}
 		m.add(st)
 		c.groups[st.group].live++
@@ -254,6 +254,7 @@ func (r *relics) reviveStates(c *counted, live []relicState, now int64) {
 		if s.Final {
 			b.final(m, at, st, s.State)
 		}
+		m.choose(at, s.Group)
 		c.touch(st.group, s.Minute)
 		c.mark(st.group, s.Minute)
 	}

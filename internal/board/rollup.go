@@ -194,7 +194,7 @@ func (h *hourly) append(out []*wire.Rollup, g rule.Group) []*wire.Rollup {
 // hourReasons say why the rollups of an hour may lack something.
 func (p *publication) hourReasons(h window.Part) []string {
 	n := p.rule.incidents[h]
-	silent := n.silent || len(p.at.longest) > 0 && p.at.longest[0].last < h.End().Start()
+	silent := n.silent || len(p.at.named) > 0 && p.at.named[0].Since.UnixNano() < h.End().Start()
 	short := !p.board.cfg.Event && h.Start.Start() < p.counted.since
 	return n.reasons(silent, short)
 }

@@ -49,19 +49,33 @@ func (s *scratch) take(c *counted, g rule.Group) *topk.Summary {
 	return s.sum
 }
 
+// atOnce is how many states are decoded and merged at once.
+const atOnce = 8
+
+// decoder of one state after the other.
+type decoder struct{ topk.Decoder }
+
 // decode is good until the next call; nil: it is no summary, which cannot be for what wire or the board has encoded.
-func (b *Board) decode(encoded []byte) *topk.Summary {
-	if b.decoded.UnmarshalBinary(encoded) != nil {
+func (d *decoder) decode(encoded []byte) *topk.Summary {
+	sum, err := d.Decode(encoded)
+	if err != nil {
 		return nil
 	}
-	return &b.decoded
+	return sum
 }
 
-// merge adds o to s. What cannot be added, as the sum would pass 2^63, is counted.
-func (b *Board) merge(c *counted, s, o *topk.Summary) {
-	if o == nil || s.Merge(o) != nil {
-		b.stats.Unmerged++
-		return
+func (b *Board) decode(encoded []byte) *topk.Summary { return b.decoders[0].decode(encoded) }
+
+// merge adds others to s. What cannot be added, as the sum would pass 2^63, is counted.
+func (b *Board) merge(c *counted, s *topk.Summary, others ...*topk.Summary) {
+	if slices.Contains(others, nil) || s.Merge(others...) != nil {
+		if len(others) == 1 {
+			b.stats.Unmerged++
+			return
+		}
+		for _, o := range others {
+			b.merge(c, s, o)
+		}
 	}
 	fit(c.rule, s)
 }

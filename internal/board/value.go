@@ -3,6 +3,7 @@ package board
 import (
 	"encoding/binary"
 
+	"github.com/otel-topk/collector/internal/field"
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/window"
 	"github.com/otel-topk/collector/internal/wire"
@@ -13,6 +14,7 @@ import (
 const (
 	flagGoodbye = 1 << iota // of an epoch
 	flagGone
+	flagGateway
 
 	flagOverflow = 1 // of a state: it counts in scope overflow
 	flagSilent   = 1 // of incidents
@@ -29,6 +31,16 @@ const (
 	partSummary
 )
 
+// valueVersion leads every stored value.
+const valueVersion = 1
+
+// fieldsOf begins to read a value.
+func fieldsOf(value []byte) *field.Reader {
+	r := field.New(value)
+	r.Version(valueVersion)
+	return r
+}
+
 func when(is bool, f byte) byte {
 	if is {
 		return f
@@ -37,14 +49,14 @@ func when(is bool, f byte) byte {
 }
 
 func (e *epoch) value() []byte {
-	b := appendText([]byte{valueVersion}, e.shard)
+	b := field.AppendText([]byte{valueVersion}, e.shard)
 	b = binary.AppendVarint(b, e.first)
 	b = binary.AppendVarint(b, e.last)
-	b = append(b, when(e.goodbye, flagGoodbye)|when(e.gone, flagGone))
+	b = append(b, when(e.goodbye, flagGoodbye)|when(e.gone, flagGone)|when(e.gateway, flagGateway))
 	b = binary.AppendUvarint(b, uint64(len(e.reports)))
 	for _, p := range e.reports {
-		b = appendText(b, p.rule)
-		b = appendText(b, p.fingerprint)
+		b = field.AppendText(b, p.rule)
+		b = field.AppendText(b, p.fingerprint)
 		b = binary.AppendVarint(b, p.since)
 		for _, n := range [...]uint64{
 			p.told.Records, p.told.Late, p.told.Future, p.told.Dropped,
@@ -63,31 +75,31 @@ const (
 )
 
 func readEpoch(id wire.Epoch, value []byte) (*epoch, bool) {
-	r := open(value)
-	e := &epoch{id: id, shard: string(r.bytes(wire.MaxShardBytes)), first: r.int(), last: r.int()}
-	flags := r.byte()
-	e.goodbye, e.gone = flags&flagGoodbye != 0, flags&flagGone != 0
-	n := r.count(leastReported)
+	r := fieldsOf(value)
+	e := &epoch{id: id, shard: string(r.Text(wire.MaxShardBytes)), first: r.Int(), last: r.Int()}
+	flags := r.Byte()
+	e.goodbye, e.gone, e.gateway = flags&flagGoodbye != 0, flags&flagGone != 0, flags&flagGateway != 0
+	n := r.Count(leastReported)
 	e.rules = make(map[string]*reported, n)
 	for range n {
-		p := &reported{rule: string(r.bytes(rule.MaxNameBytes)), fingerprint: string(r.bytes(fingerprintBytes)), since: r.int()}
+		p := &reported{rule: string(r.Text(rule.MaxNameBytes)), fingerprint: string(r.Text(fingerprintBytes)), since: r.Int()}
 		for _, n := range [...]*uint64{
 			&p.told.Records, &p.told.Late, &p.told.Future, &p.told.Dropped,
 			&p.unplaced.records, &p.unplaced.late, &p.unplaced.future, &p.unplaced.dropped,
 		} {
-			*n = r.uint()
+			*n = r.Uint()
 		}
-		p.forgotten, p.overflowed = r.minute(), r.minute()
+		p.forgotten, p.overflowed = readMinute(r), readMinute(r)
 		e.add(p)
 	}
-	return e, r.whole() && len(e.rules) == n
+	return e, r.Whole() && len(e.rules) == n
 }
 
-// minute reads one that is no later than wire's last and the one after it.
-func (r *reader) minute() window.Minute {
-	n := r.uint()
-	r.require(n <= uint64(wire.MaxMinute)+1)
-	if r.broken {
+// readMinute reads one that is no later than wire's last and the one after it.
+func readMinute(r *field.Reader) window.Minute {
+	n := r.Uint()
+	r.Require(n <= uint64(wire.MaxMinute)+1)
+	if r.Broken() {
 		return 0
 	}
 	return window.Minute(n)
@@ -103,7 +115,7 @@ type storedRule struct {
 }
 
 func (s *storedRule) value() []byte {
-	b := appendText([]byte{valueVersion}, s.definition)
+	b := field.AppendText([]byte{valueVersion}, s.definition)
 	b = binary.AppendVarint(b, s.since)
 	b = binary.AppendVarint(b, s.newest)
 	b = binary.AppendUvarint(b, uint64(s.floor))
@@ -113,16 +125,17 @@ func (s *storedRule) value() []byte {
 }
 
 func readRule(value []byte) (*storedRule, bool) {
-	r := open(value)
-	s := &storedRule{definition: r.bytes(wire.MaxDefinitionBytes), since: r.int(), newest: r.int(), floor: r.minute(), flat: r.minute(), until: r.minute()}
-	flags := r.byte()
+	r := fieldsOf(value)
+	s := &storedRule{definition: r.Text(wire.MaxDefinitionBytes), since: r.Int(), newest: r.Int(), floor: readMinute(r), flat: readMinute(r), until: readMinute(r)}
+	flags := r.Byte()
 	s.served, s.awake = flags&flagServed != 0, flags&flagAwake != 0
-	r.require(s.newest < wire.MaxMinute.End())
-	return s, r.whole()
+	r.Require(s.newest < wire.MaxMinute.End())
+	return s, r.Whole()
 }
 
 // storedSets is what is stored of a minute whose sets were folded.
 type storedSets struct {
+	folds   uint64
 	expires int64
 	drawn   uint64 // of the pool of weight
 	epochs  []wire.Epoch
@@ -135,18 +148,46 @@ func (s *storedSets) value() []byte {
 	for i := range s.epochs {
 		b = append(b, s.epochs[i][:]...)
 	}
-	return b
+	return appendMore(b, s.folds)
 }
 
 func readSets(value []byte) (*storedSets, bool) {
-	r := open(value)
-	s := &storedSets{expires: r.int(), drawn: r.uint()}
-	n := r.count(len(wire.Epoch{}))
+	r := fieldsOf(value)
+	s := &storedSets{expires: r.Int(), drawn: r.Uint()}
+	n := r.Count(len(wire.Epoch{}))
 	for range n {
-		s.epochs = append(s.epochs, wire.Epoch(r.rest))
-		r.rest = r.rest[len(wire.Epoch{}):]
+		s.epochs = append(s.epochs, wire.Epoch(r.Bytes(len(wire.Epoch{}))))
 	}
-	return s, r.whole()
+	s.folds = readMore(r)
+	return s, r.Whole()
+}
+
+func toldValue(t *wire.RuleReport) []byte {
+	b := []byte{valueVersion}
+	for _, n := range [...]uint64{t.Records, t.Late, t.Future, t.Dropped} {
+		b = binary.AppendUvarint(b, n)
+	}
+	return b
+}
+
+func readTold(value []byte) (*wire.RuleReport, bool) {
+	r := fieldsOf(value)
+	return &wire.RuleReport{Records: r.Uint(), Late: r.Uint(), Future: r.Uint(), Dropped: r.Uint()}, r.Whole()
+}
+
+// appendMore writes a count that was added to a value: where it is 0, nothing, so that the value is as it was before.
+func appendMore(b []byte, n uint64) []byte {
+	if n == 0 {
+		return b
+	}
+	return binary.AppendUvarint(b, n)
+}
+
+func readMore(r *field.Reader) uint64 {
+	if len(r.Rest()) == 0 {
+		return 0
+	}
+	return r.Uint()
 }
 
 // stateValue is a state as it came.
@@ -156,22 +197,22 @@ func stateValue(body []byte, overflows bool) []byte {
 
 // readState shares memory with value.
 func readState(value []byte) (body []byte, overflows, ok bool) {
-	r := open(value)
-	overflows = r.byte()&flagOverflow != 0
-	return r.rest, overflows, !r.broken
+	r := fieldsOf(value)
+	overflows = r.Byte()&flagOverflow != 0
+	return r.Rest(), overflows, !r.Broken()
 }
 
 // partHead leads the value of a part. The name of its group stands there only where the key holds its hash.
 func partHead(b []byte, kind byte, g rule.Group) []byte {
-	return appendText(append(b, valueVersion, kind), longNameOf(g))
+	return field.AppendText(append(b, valueVersion, kind), longNameOf(g))
 }
 
 // readPart shares memory with value.
 func readPart(value []byte) (kind byte, name, compressed []byte, ok bool) {
-	r := open(value)
-	kind = r.byte()
-	name = r.bytes(topk.MaxKeyBytes)
-	return kind, name, r.rest, !r.broken && kind <= partSummary
+	r := fieldsOf(value)
+	kind = r.Byte()
+	name = r.Text(topk.MaxKeyBytes)
+	return kind, name, r.Rest(), !r.Broken() && kind <= partSummary
 }
 
 func (i *incidents) value() []byte {
@@ -179,14 +220,15 @@ func (i *incidents) value() []byte {
 	for _, n := range [...]uint64{i.records, i.late, i.future, i.dropped, i.damaged} {
 		b = binary.AppendUvarint(b, n)
 	}
-	return b
+	return appendMore(b, i.differ)
 }
 
 func readIncidents(value []byte) (incidents, bool) {
-	r := open(value)
-	i := incidents{silent: r.byte()&flagSilent != 0}
+	r := fieldsOf(value)
+	i := incidents{silent: r.Byte()&flagSilent != 0}
 	for _, n := range [...]*uint64{&i.records, &i.late, &i.future, &i.dropped, &i.damaged} {
-		*n = r.uint()
+		*n = r.Uint()
 	}
-	return i, r.whole()
+	i.differ = readMore(r)
+	return i, r.Whole()
 }

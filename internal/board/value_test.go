@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/otel-topk/collector/internal/field"
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/window"
 )
@@ -60,7 +61,7 @@ func TestStoredValuesAreTheGoldenOnes(t *testing.T) {
 			codec := newCodec()
 			expanded, err := codec.expand.DecodeAll(compressed, nil)
 			require.NoError(t, err)
-			value = append(appendText([]byte{valueVersion, kind}, name), expanded...)
+			value = append(field.AppendText([]byte{valueVersion, kind}, name), expanded...)
 		}
 		fmt.Fprintf(&out, "%s\n%s\n", key, hex.EncodeToString(value))
 	}

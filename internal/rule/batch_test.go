@@ -78,3 +78,29 @@ func TestWalkingAllocatesNothingPerRecord(t *testing.T) {
 		require.LessOrEqual(t, perBatch, float64(benchRecords*64/textChunk+1), "%v", r.Definition().Key)
 	}
 }
+
+func TestABatchKeepsTheAttributesOfWhatItFoundWhereItIsAsked(t *testing.T) {
+	r := compiled(t, func(c *Config) { c.Key = []string{`log.attributes["k"]`} })
+	ld := plog.NewLogs()
+	records := ld.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords()
+	for _, key := range []string{"a", "", "b"} {
+		if lr := records.AppendEmpty(); key != "" {
+			lr.Attributes().PutStr("k", key)
+		}
+	}
+	var b Batch
+	r.Logs(ld, 1, &b)
+	require.Empty(t, b.Attributes)
+	b.Reset()
+	b.KeepAttributes = true
+	r.Logs(ld, 1, &b)
+	require.Len(t, b.Attributes, 2)
+	for i, key := range b.Keys {
+		require.Equal(t, map[string]any{"k": key}, b.Attributes[i].AsRaw())
+	}
+	b.Forget()
+	require.Equal(t, Skipped{MissingKey: 1}, b.Skipped)
+	require.Empty(t, b.Keys)
+	require.Empty(t, b.Attributes)
+	require.True(t, b.KeepAttributes)
+}

@@ -2,6 +2,7 @@ package rule
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"go.opentelemetry.io/collector/confmap"
@@ -119,4 +120,10 @@ func scalarText(v any) (string, bool) {
 	default:
 		return "", false
 	}
+}
+
+// CountsSpanEvents says whether what a valid c counts in traces are the events of spans, and not spans.
+func (c *Config) CountsSpanEvents() bool {
+	chosen, _ := c.kinds()
+	return slices.Contains(chosen, recordKind(spanEvents))
 }

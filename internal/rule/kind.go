@@ -19,15 +19,34 @@ type kind[C, T any] struct {
 	contexts  map[string]fields[C]
 	transform func(*C) T
 	size      func(*C) int // of a record as OTLP protobuf; nil: not known
+	functions []function[T]
 	parser    func(map[string]ottl.Factory[T], component.TelemetrySettings, ottl.Option[T]) (ottl.Parser[T], error)
 	keep      func(*Rule, *plan[C])
 }
 
+// function is a converter for one kind of record: it reads a field without a path that names it.
+type function[T any] struct {
+	factory ottl.Factory[T]
+	reads   string
+}
+
 func (k *kind[C, T]) counts() string { return k.signal }
+
+func (k *kind[C, T]) contextNames() []string { return slices.Sorted(maps.Keys(k.contexts)) }
 
 func (k *kind[C, T]) takes(context string) bool {
 	_, ok := k.contexts[context]
 	return ok
+}
+
+// attributes of the record itself.
+func (k *kind[C, T]) attributes() func(*C) pcommon.Map {
+	for _, f := range k.contexts {
+		if f.level == perRecord {
+			return f.maps["attributes"]
+		}
+	}
+	return nil
 }
 
 // errExpression says nothing of the record: it may be logged.
@@ -35,11 +54,15 @@ var errExpression = errors.New("an OTTL expression failed (error_mode: propagate
 
 // compile makes the plan of cfg and keeps it in r. Each problem begins with its YAML key.
 func (k *kind[C, T]) compile(cfg *Config, r *Rule, secret string, set component.TelemetrySettings) (problems Problems) {
-	parser, err := k.parser(converters[T](secret), set, ottl.WithPathContextNames[T](slices.Sorted(maps.Keys(k.contexts))))
+	functions := converters[T](secret)
+	for _, f := range k.functions {
+		functions[f.factory.Name()] = f.factory
+	}
+	parser, err := k.parser(functions, set, ottl.WithPathContextNames[T](k.contextNames()))
 	if err != nil {
 		return problems.add("key", "%w", err)
 	}
-	p := &plan[C]{names: r.definition.keyText(), stand: cfg.Default}
+	p := &plan[C]{names: r.definition.keyText(), stand: cfg.Default, attributes: k.attributes()}
 	if cfg.ErrorMode == ErrorPropagate {
 		p.onFailed = errExpression
 	}

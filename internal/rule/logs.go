@@ -12,6 +12,8 @@ import (
 type logCursor struct {
 	place
 	record plog.LogRecord
+	sizes  []int // of all records of the walk; nil: not known
+	at     int   // how many records came before
 	ottl   *ottllog.TransformContext
 }
 
@@ -46,7 +48,12 @@ var logRecords = func() *kind[logCursor, *ottllog.TransformContext] {
 			"resource": resource,
 		},
 		transform: func(c *logCursor) *ottllog.TransformContext { return c.ottl },
-		size:      func(c *logCursor) int { return logSizer.LogRecordSize(c.record) },
+		size: func(c *logCursor) int {
+			if c.sizes != nil {
+				return c.sizes[c.at]
+			}
+			return logSizer.LogRecordSize(c.record)
+		},
 		parser: func(functions map[string]ottl.Factory[*ottllog.TransformContext], set component.TelemetrySettings, names ottl.Option[*ottllog.TransformContext]) (ottl.Parser[*ottllog.TransformContext], error) {
 			return ottllog.NewParser(functions, set, names)
 		},
@@ -64,6 +71,7 @@ func (r *Rule) Logs(ld plog.Logs, now int64, b *Batch) {
 	}
 	p.begin(b, ld.LogRecordCount())
 	c := &b.logs
+	c.sizes = b.Sizes
 	for i := range ld.ResourceLogs().Len() {
 		rl := ld.ResourceLogs().At(i)
 		c.resource, c.resourceSchema = rl.Resource(), rl.SchemaUrl()
@@ -78,7 +86,8 @@ func (r *Rule) Logs(ld plog.Logs, now int64, b *Batch) {
 				if p.expresses {
 					c.ottl = ottllog.NewTransformContext(rl, sl, c.record)
 				}
-				p.record(c, firstTime(now, c.record.Timestamp(), c.record.ObservedTimestamp()), b)
+				p.record(c, LogTime(c.record, now), b)
+				c.at++
 				if p.expresses {
 					c.ottl.Close()
 				}
@@ -86,4 +95,9 @@ func (r *Rule) Logs(ld plog.Logs, now int64, b *Batch) {
 		}
 	}
 	*c = logCursor{}
+}
+
+// LogTime is the event time of a log record: its timestamp, else when it was observed, else now (Unix nanoseconds).
+func LogTime(record plog.LogRecord, now int64) int64 {
+	return firstTime(now, record.Timestamp(), record.ObservedTimestamp())
 }

@@ -43,7 +43,8 @@ type plan[C any] struct {
 	group      *lookup[C]
 	weigh      func(*C, *value) (uint64, reason) // nil: 1 each
 	conditions []func(*C) (bool, error)
-	expresses  bool // some OTTL expression needs its context
+	attributes func(*C) pcommon.Map // of the record itself
+	expresses  bool                 // some OTTL expression needs its context
 
 	names    keyText
 	stand    *string // stands for missing parts of the key
@@ -155,6 +156,9 @@ func (p *plan[C]) record(c *C, at int64, b *Batch) {
 	}
 	b.Keys = append(b.Keys, key.text)
 	b.Times = append(b.Times, at)
+	if b.KeepAttributes {
+		b.Attributes = append(b.Attributes, p.attributes(c))
+	}
 	b.Skipped.changed(key)
 }
 

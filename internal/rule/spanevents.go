@@ -63,13 +63,12 @@ func walkEvents(p *plan[eventCursor], td ptrace.Traces, now int64, b *Batch) {
 					continue
 				}
 				p.enter(perParent, c, b)
-				end := spanTime(c.span, false, now)
 				for l := range events.Len() {
 					c.event = events.At(l)
 					if p.expresses {
 						c.ottl = ottlspanevent.NewTransformContext(rs, ss, c.span, c.event)
 					}
-					p.record(c, firstTime(end, c.event.Timestamp(), 0), b)
+					p.record(c, EventTime(c.span, c.event, now), b)
 					if p.expresses {
 						c.ottl.Close()
 					}
@@ -78,4 +77,9 @@ func walkEvents(p *plan[eventCursor], td ptrace.Traces, now int64, b *Batch) {
 		}
 	}
 	*c = eventCursor{}
+}
+
+// EventTime is the time of a span event: its own, else that of its span by its end.
+func EventTime(s ptrace.Span, event ptrace.SpanEvent, now int64) int64 {
+	return firstTime(SpanTime(s, false, now), event.Timestamp(), 0)
 }

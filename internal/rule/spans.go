@@ -12,8 +12,10 @@ import (
 // spanCursor stands on a span.
 type spanCursor struct {
 	place
-	span ptrace.Span
-	ottl *ottlspan.TransformContext
+	span  ptrace.Span
+	sizes []int // of all spans of the walk; nil: not known
+	at    int   // how many spans came before
+	ottl  *ottlspan.TransformContext
 }
 
 var spans = func() *kind[spanCursor, *ottlspan.TransformContext] {
@@ -26,11 +28,15 @@ var spans = func() *kind[spanCursor, *ottlspan.TransformContext] {
 			"scope":    scope,
 			"resource": resource,
 		},
+		functions: []function[*ottlspan.TransformContext]{{ottlfuncs.NewIsRootSpanFactory(), "span.parent_span_id"}},
 		transform: func(c *spanCursor) *ottlspan.TransformContext { return c.ottl },
-		size:      func(c *spanCursor) int { return spanSizer.SpanSize(c.span) },
+		size: func(c *spanCursor) int {
+			if c.sizes != nil {
+				return c.sizes[c.at]
+			}
+			return spanSizer.SpanSize(c.span)
+		},
 		parser: func(functions map[string]ottl.Factory[*ottlspan.TransformContext], set component.TelemetrySettings, names ottl.Option[*ottlspan.TransformContext]) (ottl.Parser[*ottlspan.TransformContext], error) {
-			isRoot := ottlfuncs.NewIsRootSpanFactory()
-			functions[isRoot.Name()] = isRoot
 			return ottlspan.NewParser(functions, set, names)
 		},
 		keep: func(r *Rule, p *plan[spanCursor]) { r.spans = p },
@@ -82,6 +88,7 @@ func (r *Rule) Traces(td ptrace.Traces, now int64, b *Batch) {
 func walkSpans(p *plan[spanCursor], td ptrace.Traces, byStart bool, now int64, b *Batch) {
 	p.begin(b, td.SpanCount())
 	c := &b.spans
+	c.sizes = b.Sizes
 	for i := range td.ResourceSpans().Len() {
 		rs := td.ResourceSpans().At(i)
 		c.resource, c.resourceSchema = rs.Resource(), rs.SchemaUrl()
@@ -96,7 +103,8 @@ func walkSpans(p *plan[spanCursor], td ptrace.Traces, byStart bool, now int64, b
 				if p.expresses {
 					c.ottl = ottlspan.NewTransformContext(rs, ss, c.span)
 				}
-				p.record(c, spanTime(c.span, byStart, now), b)
+				p.record(c, SpanTime(c.span, byStart, now), b)
+				c.at++
 				if p.expresses {
 					c.ottl.Close()
 				}
@@ -106,9 +114,9 @@ func walkSpans(p *plan[spanCursor], td ptrace.Traces, byStart bool, now int64, b
 	*c = spanCursor{}
 }
 
-// spanTime is a span's end, or its start, else the other, else now.
-func spanTime(s ptrace.Span, byStart bool, now int64) int64 {
-	if byStart {
+// SpanTime is the event time of a span: its end, or by start its start; else the other, else now (Unix nanoseconds).
+func SpanTime(s ptrace.Span, start bool, now int64) int64 {
+	if start {
 		return firstTime(now, s.StartTimestamp(), s.EndTimestamp())
 	}
 	return firstTime(now, s.EndTimestamp(), s.StartTimestamp())

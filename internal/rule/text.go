@@ -12,6 +12,20 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
+// AppendText appends the canonical text of v (see the package comment) to dst, as it counts before it is repaired and cut. A value
+// of no type has none.
+func AppendText(dst []byte, v pcommon.Value) []byte {
+	var found value
+	found.setValue(v)
+	return appendText(dst, &found)
+}
+
+// Repaired is s as it counts: every run of bytes that are no UTF-8 is one U+FFFD.
+func Repaired(s string) string {
+	s, _ = repair(s)
+	return s
+}
+
 // appendText appends the canonical text of a value (see the package comment), not yet repaired.
 func appendText(dst []byte, v *value) []byte {
 	switch v.kind {

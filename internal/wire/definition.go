@@ -148,6 +148,8 @@ func decode(b []byte, m proto.Message) error {
 // Numbers of repeated fields, which atMost counts.
 const (
 	reportRules   protowire.Number = 4
+	reportThrough protowire.Number = 5
+	reportSilent  protowire.Number = 6
 	rollupReasons protowire.Number = 5
 )
 

@@ -29,6 +29,13 @@ func goldens(t testing.TB) map[string]plog.Logs {
 	_, err := wire.AppendState(states, s)
 	require.NoError(t, err)
 
+	tiers := plog.NewLogs()
+	wire.AppendReport(tiers, gatewayReport())
+	s = state(t)
+	s.Sender, s.ReplicaSet = wire.Epoch{4, 5}, "west"
+	_, err = wire.AppendState(tiers, s)
+	require.NoError(t, err)
+
 	lists := plog.NewLogs()
 	wire.AppendSnapshot(lists, snapshot(t))
 	_, err = wire.AppendWindowSummary(lists, windowSummary(t))
@@ -37,7 +44,7 @@ func goldens(t testing.TB) map[string]plog.Logs {
 	hours := plog.NewLogs()
 	_, err = wire.AppendRollup(hours, rollup(t))
 	require.NoError(t, err)
-	return map[string]plog.Logs{"messages": states, "publications": lists, "rollups": hours}
+	return map[string]plog.Logs{"messages": states, "tiers": tiers, "publications": lists, "rollups": hours}
 }
 
 func TestTheFormatIsTheGoldenOne(t *testing.T) {

@@ -13,6 +13,11 @@ const (
 	MaxBodyBytes       = 16 << 20  // of a state, a window summary or a rollup
 	MaxReportBytes     = 512 << 10 // of a report
 	MaxReportRules     = 1000
+	MaxThrough         = 1024    // gateways that a state came through, in a report
+	MaxSilentShards    = 20      // of a rule by name, in a report and in a list
+	MaxSilentBelow     = 1000    // by name, in a report
+	MaxBelow           = 1 << 20 // shards below a gateway, in a report
+	MaxReplicaSetBytes = 128
 	MaxDefinitionBytes = 64 << 10
 	MaxShardBytes      = 256     // of a shard's label; longer ones are cut when they are written
 	MaxGroups          = 1 << 20 // of one rule and minute

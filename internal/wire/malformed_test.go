@@ -45,8 +45,17 @@ var malformedMessages = []malformed{
 	{"a report of too many rules", badReport(func(m *wirepb.Report) { m.Rules = make([]*wirepb.RuleReport, 1001) }), wire.ReasonInvalid, "rules: 1001"},
 	{"a report of rules without end", bytesOf(wire.ScopeReport, repeated(4, wire.MaxReportBytes/2)), wire.ReasonInvalid, "rules: 262144"},
 	{"a report of a long rule", badReport(func(m *wirepb.Report) { m.Rules = []*wirepb.RuleReport{{Rule: long(129)}} }), wire.ReasonTooLarge, "rules.rule"},
+	{"a report through noise", badReport(func(m *wirepb.Report) { m.Through = [][]byte{[]byte("private")} }), wire.ReasonInvalid, "epoch: 7 bytes"},
+	{"a report through too many gateways", bytesOf(wire.ScopeReport, repeated(5, wire.MaxReportBytes/2)), wire.ReasonInvalid, "through: 262144"},
+	{"a report of silent shards without end", bytesOf(wire.ScopeReport, repeated(6, wire.MaxReportBytes/2)), wire.ReasonInvalid, "silent_shards: 262144"},
+	{"a report of a long silent shard", badReport(func(m *wirepb.Report) { m.SilentShards = []*wirepb.SilentShard{{Shard: long(257)}} }), wire.ReasonTooLarge, "silent_shards.shard"},
+	{"a report that names no silent shard", badBelow(&wirepb.Below{SilentShards: []uint32{0}}), wire.ReasonInvalid, "rules.below.silent_shards: 0"},
+	{"a report of a rule's silent shards without end", badBelow(&wirepb.Below{SilentShards: make([]uint32, 21)}), wire.ReasonInvalid, "rules.below.silent_shards: 21"},
+	{"a report of more shards than there are", badBelow(&wirepb.Below{Gone: math.MaxUint32}), wire.ReasonInvalid, "rules.below"},
 
 	{"no epoch", badState(func(m *wirepb.State, _ *wirepb.Definition) { m.Epoch = nil }), wire.ReasonInvalid, "epoch"},
+	{"a sender of noise", badState(func(m *wirepb.State, _ *wirepb.Definition) { m.Sender = []byte("private") }), wire.ReasonInvalid, "epoch: 7 bytes"},
+	{"a long replica set", badState(func(m *wirepb.State, _ *wirepb.Definition) { m.ReplicaSet = long(129) }), wire.ReasonTooLarge, "replica_set"},
 	{"a long shard", badState(func(m *wirepb.State, _ *wirepb.Definition) { m.Shard = long(257) }), wire.ReasonTooLarge, "shard"},
 	{"no group", badState(func(m *wirepb.State, _ *wirepb.Definition) { m.Group = nil }), wire.ReasonInvalid, "group.scope: 0"},
 	{"an unknown scope", badState(func(m *wirepb.State, _ *wirepb.Definition) { m.Group.Scope = 99 }), wire.ReasonInvalid, "group.scope: 99"},
@@ -120,6 +129,10 @@ func bytesAt(name, version string, body []byte) func(testing.TB) plog.Logs {
 // repeated is a body of n empty texts or messages in field, two bytes each.
 func repeated(field byte, n int) []byte {
 	return bytes.Repeat([]byte{field<<3 | 2, 0}, n)
+}
+
+func badBelow(below *wirepb.Below) func(testing.TB) plog.Logs {
+	return badReport(func(m *wirepb.Report) { m.Rules = []*wirepb.RuleReport{{Rule: "tenants", Below: below}} })
 }
 
 func badReport(change func(*wirepb.Report)) func(testing.TB) plog.Logs {

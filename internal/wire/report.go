@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/plog"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/otel-topk/collector/internal/rule"
@@ -16,6 +17,7 @@ type Report struct {
 	Epoch   Epoch
 	Shard   string // a label, cut at MaxShardBytes
 	Goodbye bool
+	Through []Epoch // of a gateway: itself, and the gateways whose states are in what it sends
 	Rules   []RuleReport
 }
 
@@ -26,6 +28,13 @@ type RuleReport struct {
 	Late    uint64 // records too late
 	Future  uint64 // records too far ahead
 	Dropped uint64 // final states given up (pending or retain passed)
+	Below   *Below // of a gateway; nil: of a processor
+}
+
+// Below are the shards of one rule below a gateway, as it last saw them.
+type Below struct {
+	Reporting, Silent, Gone int           // as in Coverage
+	SilentShards            []SilentShard // the longest silent first, at most MaxSilentShards; of a report at most MaxSilentBelow
 }
 
 // AppendReport appends one log record to ld and returns its size in bytes.
@@ -41,6 +50,7 @@ func AppendReport(ld plog.Logs, r *Report) int {
 			Rule: strings.ToValidUTF8(rr.Rule, "\uFFFD"), Records: rr.Records, Late: rr.Late, Future: rr.Future, Dropped: rr.Dropped,
 		}
 	}
+	appendBelow(m, r)
 	body, err := proto.Marshal(m)
 	if err != nil {
 		panic("wire: a report always encodes: " + err.Error())
@@ -54,8 +64,18 @@ func decodeReport(lr plog.LogRecord) (*Report, error) {
 		return nil, err
 	}
 	var m wirepb.Report
-	if err := atMost(b, "rules", reportRules, MaxReportRules); err != nil {
-		return nil, err
+	for _, limit := range []struct {
+		field  string
+		number protowire.Number
+		most   int
+	}{
+		{"rules", reportRules, MaxReportRules},
+		{"through", reportThrough, MaxThrough},
+		{"silent_shards", reportSilent, MaxSilentBelow},
+	} {
+		if err := atMost(b, limit.field, limit.number, limit.most); err != nil {
+			return nil, err
+		}
 	}
 	if err := decode(b, &m); err != nil {
 		return nil, err
@@ -67,12 +87,27 @@ func decodeReport(lr plog.LogRecord) (*Report, error) {
 	if len(m.Shard) > MaxShardBytes {
 		return nil, tooLarge("shard", len(m.Shard), MaxShardBytes)
 	}
+	for _, id := range m.Through {
+		through, err := decodeEpoch(id)
+		if err != nil {
+			return nil, err
+		}
+		r.Through = append(r.Through, through)
+	}
+	silent, err := decodeSilent(m.SilentShards)
+	if err != nil {
+		return nil, err
+	}
 	for _, rr := range m.Rules {
 		if len(rr.Rule) > rule.MaxNameBytes {
 			return nil, tooLarge("rules.rule", len(rr.Rule), rule.MaxNameBytes)
 		}
+		below, err := decodeBelow(rr.Below, silent)
+		if err != nil {
+			return nil, err
+		}
 		r.Rules = append(r.Rules, RuleReport{
-			Rule: rr.Rule, Records: rr.Records, Late: rr.Late, Future: rr.Future, Dropped: rr.Dropped,
+			Rule: rr.Rule, Records: rr.Records, Late: rr.Late, Future: rr.Future, Dropped: rr.Dropped, Below: below,
 		})
 	}
 	return r, nil

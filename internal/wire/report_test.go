@@ -1,8 +1,10 @@
 package wire_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,6 +21,7 @@ func TestAReportReadsBackAsItWasWritten(t *testing.T) {
 			{Rule: "tenants", Records: 1 << 62, Late: 2, Future: 3, Dropped: 4},
 			{Rule: "paths"},
 		}},
+		"of a gateway": gatewayReport(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			ld := plog.NewLogs()
@@ -26,6 +29,41 @@ func TestAReportReadsBackAsItWasWritten(t *testing.T) {
 			assert.Equal(t, want, only[*wire.Report](t, ld))
 		})
 	}
+}
+
+// gatewayReport names one silent shard for two rules.
+func gatewayReport() *wire.Report {
+	silent := wire.SilentShard{Shard: "a", Since: time.Unix(1_700_000_000, 5).UTC()}
+	return &wire.Report{
+		Epoch: wire.Epoch{4, 5}, Shard: "west", Through: []wire.Epoch{{4, 5}, {6}},
+		Rules: []wire.RuleReport{
+			{Rule: "tenants", Records: 7, Below: &wire.Below{Reporting: 3, Silent: 2, Gone: 1, SilentShards: []wire.SilentShard{
+				{Shard: "b", Since: silent.Since.Add(-time.Hour)}, silent,
+			}}},
+			{Rule: "paths", Below: &wire.Below{Silent: 1, SilentShards: []wire.SilentShard{silent}}},
+			{Rule: "quiet", Below: &wire.Below{}},
+		},
+	}
+}
+
+func TestAReportThatNamesMoreSilentShardsThanItMayIsCut(t *testing.T) {
+	r := &wire.Report{Epoch: wire.Epoch{1}}
+	for i := range 60 {
+		below := &wire.Below{}
+		for j := range 25 {
+			below.SilentShards = append(below.SilentShards, wire.SilentShard{Shard: fmt.Sprint(i, j), Since: time.Unix(0, 0).UTC()})
+		}
+		r.Rules = append(r.Rules, wire.RuleReport{Rule: fmt.Sprint(i), Below: below})
+	}
+	ld := plog.NewLogs()
+	wire.AppendReport(ld, r)
+	got := only[*wire.Report](t, ld)
+	n := 0
+	for i := range got.Rules {
+		assert.LessOrEqual(t, len(got.Rules[i].Below.SilentShards), wire.MaxSilentShards)
+		n += len(got.Rules[i].Below.SilentShards)
+	}
+	assert.Equal(t, wire.MaxSilentBelow, n)
 }
 
 func TestALongShardLabelIsCutAtTheEdgeOfARune(t *testing.T) {

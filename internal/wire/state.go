@@ -18,18 +18,28 @@ type Epoch [16]byte
 
 // State is the summary of one (epoch, rule, minute, group), cumulative; the highest Sequence wins, Final beats any.
 type State struct {
-	Epoch    Epoch
-	Shard    string // a label, cut at MaxShardBytes
-	Sequence uint64
-	Final    bool
-	Rule     *rule.Definition // not to be changed: states that came together share it
-	Minute   window.Minute
-	Group    rule.Group
-	Groups   int   // how many groups (states) the epoch has for this rule and minute; does not change once Final
-	Newest   int64 // newest event counted, Unix nanoseconds; 0: none
-	Summary  *topk.Summary
-	Encoded  []byte // of Summary: set by Messages, may be set for Append
-	Weight   uint64 // the larger of Summary's TotalUpper and Records: set by Messages
+	Epoch      Epoch  // of the set: what one process counted, or a gateway folded at one time
+	Sender     Epoch  // of the process that sends it; zero: Epoch, as of a processor
+	ReplicaSet string // gateways of one name here see the same records, and count once above; "": none
+	Shard      string // a label, cut at MaxShardBytes
+	Sequence   uint64
+	Final      bool
+	Rule       *rule.Definition // not to be changed: states that came together share it
+	Minute     window.Minute
+	Group      rule.Group
+	Groups     int   // how many groups (states) the epoch has for this rule and minute; does not change once Final
+	Newest     int64 // newest event counted, Unix nanoseconds; 0: none
+	Summary    *topk.Summary
+	Encoded    []byte // of Summary: set by Messages, may be set for Append
+	Weight     uint64 // the larger of Summary's TotalUpper and Records: set by Messages
+}
+
+// From is the process that sends s.
+func (s *State) From() Epoch {
+	if s.Sender == (Epoch{}) {
+		return s.Epoch
+	}
+	return s.Sender
 }
 
 // AppendState appends one log record to ld and returns its size in bytes. An error says which field may not travel; ld is
@@ -57,6 +67,10 @@ func EncodeState(s *State) ([]byte, error) {
 			return nil, fmt.Errorf("state: summary: %w", err)
 		}
 	}
+	var sender []byte
+	if s.From() != s.Epoch {
+		sender = s.Sender[:]
+	}
 	body, err := proto.Marshal(&wirepb.State{
 		Epoch:      s.Epoch[:],
 		Shard:      label(s.Shard),
@@ -68,6 +82,8 @@ func EncodeState(s *State) ([]byte, error) {
 		Groups:     uint32(s.Groups),
 		Newest:     s.Newest,
 		Summary:    summary,
+		Sender:     sender,
+		ReplicaSet: s.ReplicaSet,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("state: %w", err)
@@ -117,10 +133,17 @@ func (known definitions) decodeStateBody(b []byte) (*State, error) {
 		Groups:   int(m.Groups),
 		Newest:   m.Newest,
 		Encoded:  m.Summary,
+
+		ReplicaSet: m.ReplicaSet,
 	}
 	var err error
 	if s.Epoch, err = decodeEpoch(m.Epoch); err != nil {
 		return nil, err
+	}
+	if len(m.Sender) > 0 {
+		if s.Sender, err = decodeEpoch(m.Sender); err != nil {
+			return nil, err
+		}
 	}
 	if s.Rule, err = known.decode(m.Definition); err != nil {
 		return nil, err
@@ -145,6 +168,12 @@ func (known definitions) decodeStateBody(b []byte) (*State, error) {
 func (s *State) check() error {
 	if err := checkGroup(s.Group, s.Rule); err != nil {
 		return err
+	}
+	if n := len(s.ReplicaSet); n > MaxReplicaSetBytes {
+		return tooLarge("replica_set", n, MaxReplicaSetBytes)
+	}
+	if !utf8.ValidString(s.ReplicaSet) {
+		return refuse(ReasonInvalid, "replica_set: not UTF-8")
 	}
 	switch grouped := s.Rule.Grouped(); {
 	case grouped && s.Group.Scope == rule.ScopeGlobal:

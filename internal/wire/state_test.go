@@ -32,6 +32,7 @@ func TestAStateReadsBackAsItWasWritten(t *testing.T) {
 		"of a composite key":         func(s *wire.State) { s.Rule.Key = []string{"log.body", `log.attributes["a"]`} },
 		"with conditions":            func(s *wire.State) { s.Rule.Conditions = []string{"log.severity_number >= 17"} },
 		"without records":            func(s *wire.State) { s.Summary = summary(t, s.Rule.Shape, 0); s.Newest = 0 },
+		"of a gateway":               func(s *wire.State) { s.Sender, s.ReplicaSet = wire.Epoch{4}, "west" },
 		"with a tail":                func(s *wire.State) { s.Summary = summary(t, s.Rule.Shape, 1000) },
 	} {
 		t.Run(name, func(t *testing.T) {

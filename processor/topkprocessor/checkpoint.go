@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/otel-topk/collector/internal/depot"
+	"github.com/otel-topk/collector/internal/uplink"
 	"github.com/otel-topk/collector/internal/wire"
 )
 
@@ -31,7 +32,7 @@ type cut struct {
 	resumed  bool   // what was counted before it is not in the journal
 	run      *run
 	states   []wire.State
-	finals   []*final // that are not stored
+	finals   []*uplink.Final // that are not stored
 }
 
 // keepUp commits what is set and makes checkpoints, until ctx ends.
@@ -104,7 +105,7 @@ func (v *vault) cut() *cut {
 		c.sequence = v.sequence.Add(1)
 		c.failures = v.failures.Load()
 		c.run = v.counter.run()
-		c.finals = v.counter.pending.unstored()
+		c.finals = v.counter.pending.Unstored()
 		v.size.Store(0)
 		c.resumed = !v.recording.Swap(true)
 	})

@@ -7,9 +7,11 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configopaque"
+	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/confmap"
 
 	"github.com/otel-topk/collector/internal/rule"
+	"github.com/otel-topk/collector/internal/uplink"
 	"github.com/otel-topk/collector/internal/wire"
 )
 
@@ -24,7 +26,8 @@ type Config struct {
 	// Rules say what to count. At least one.
 	Rules []Rule `mapstructure:"rules"`
 
-	// Gateways receive every state, each for itself. Default one: localhost:7071. None is refused.
+	// Gateways receive every state, each for itself. Default one: localhost:7071. None is refused but where the only rule is that of
+	// Partition, which is then not counted.
 	Gateways []Gateway `mapstructure:"gateways"`
 
 	// Shard is the name of this process in coverage. Default "": the collector's service.instance.id.
@@ -56,6 +59,10 @@ type Config struct {
 	// answered ends with the process.
 	Storage *component.ID `mapstructure:"storage"`
 
+	// Partition stamps an attribute on the records of one rule, by which others may partition them. Default none: records leave as they
+	// came.
+	Partition configoptional.Optional[Partition] `mapstructure:"partition"`
+
 	// prevent unkeyed literal initialization
 	_ struct{}
 }
@@ -75,13 +82,14 @@ const (
 
 func createDefaultConfig() component.Config {
 	return &Config{
-		Gateways:     []Gateway{newDefaultGateway()},
+		Gateways:     []Gateway{uplink.NewDefaultGateway()},
 		Clock:        clockWall,
 		Lateness:     2 * time.Minute,
 		Future:       time.Minute,
 		EmitInterval: 2 * time.Second,
 		Pending:      256 << 20,
 		Retain:       2 * time.Hour,
+		Partition:    defaultPartition(),
 	}
 }
 
@@ -111,15 +119,35 @@ func (c *Config) Validate() error {
 		}
 	}
 
-	if len(c.Gateways) == 0 {
+	p := c.Partition.Get()
+	if p != nil {
+		for _, err := range p.problems(c.Rules) {
+			problem("partition.%w", err)
+		}
+	}
+	stamped := func(name string) bool { return p != nil && p.Rule == name }
+
+	onlyStamped := len(c.Rules) == 1 && stamped(c.Rules[0].Name)
+	if len(c.Gateways) == 0 && !onlyStamped {
 		problem("gateways: none, at least one is needed")
 	}
 	for i := range c.Gateways {
-		for _, err := range c.Gateways[i].problems() {
+		for _, err := range c.Gateways[i].Problems() {
 			problem("gateways[%d].%w", i, err)
+		}
+		for j, name := range c.Gateways[i].Rules {
+			if _, ok := names[name]; !ok {
+				problem("gateways[%d].rules[%d]: %q is the name of none of rules", i, j, name)
+			}
 		}
 	}
 
+	for i := range c.Rules {
+		name := c.Rules[i].Name
+		if len(c.Gateways) > 0 && !stamped(name) && !taken(c.Gateways, name) {
+			problem("rules[%d]: no gateway takes %q, as it stands in the rules of none", i, name)
+		}
+	}
 	if len(c.Shard) > wire.MaxShardBytes {
 		problem("shard: %d bytes, allowed are %d", len(c.Shard), wire.MaxShardBytes)
 	}
@@ -153,3 +181,6 @@ func each(err error) []error {
 
 // Rule is one element of rules.
 type Rule = rule.Config
+
+// Gateway is one element of gateways.
+type Gateway = uplink.Gateway

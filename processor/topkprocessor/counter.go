@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otel-topk/collector/internal/rule"
+	"github.com/otel-topk/collector/internal/uplink"
 	"github.com/otel-topk/collector/internal/wire"
 )
 
@@ -33,22 +34,23 @@ type counter struct {
 
 	logs, traces, metrics finder
 
+	partition *partition // nil: records leave as they came
 	merger    *merger
-	pending   *pending
-	vault     *vault // nil: no storage
-	gateways  []*gateway
+	pending   *uplink.Pending
+	vault     *vault           // nil: no storage
+	senders   []*uplink.Sender // by gateway
 	telemetry *telemetry
 
 	signals []pipeline.Signal // of the pipelines it was made for; complete before start
 
 	life       sync.Mutex
 	running    bool
-	past       []past             // epochs that gateways may still wait for
+	past       []uplink.Past      // epochs that gateways may still wait for
 	stop       context.CancelFunc // ends the background
 	background sync.WaitGroup
 }
 
-func newCounter(set processor.Settings, cfg *Config, connect connect) (*counter, error) {
+func newCounter(set processor.Settings, cfg *Config, connect uplink.Connect) (*counter, error) {
 	set.TelemetrySettings = shared(set.TelemetrySettings)
 	c := &counter{
 		cfg:     cfg,
@@ -82,19 +84,25 @@ func newCounter(set processor.Settings, cfg *Config, connect connect) (*counter,
 	c.metrics.ledgers = ofSignal(c.ledgers, pipeline.SignalMetrics)
 
 	var err error
+	if c.partition, err = newPartition(c, set.TelemetrySettings); err != nil {
+		return nil, fmt.Errorf("partition: %w", err)
+	}
 	if c.vault, err = newVault(c, set.ID); err != nil {
 		return nil, err
 	}
-	c.pending = newPending(cfg.Pending, len(cfg.Gateways), c.vault.unstore)
+	c.pending = uplink.NewPending(cfg.Pending, cfg.Gateways, c.vault.unstore)
 	if c.merger, err = newMerger(c); err != nil {
 		return nil, err
 	}
 	for i := range cfg.Gateways {
-		g, err := newGateway(c, i, set, connect)
+		g, err := uplink.New(uplink.Options{
+			Source: c, Pending: c.pending, Gateways: cfg.Gateways, Logger: c.logger, EmitInterval: cfg.EmitInterval,
+			InOrder: cfg.Clock == clockEvent, // open states move a gateway's clock, by which finals of long before would be too late
+		}, i, set.ID, set.TelemetrySettings, set.BuildInfo, connect)
 		if err != nil {
 			return nil, fmt.Errorf("gateways[%d]: %w", i, err)
 		}
-		c.gateways = append(c.gateways, g)
+		c.senders = append(c.senders, g)
 	}
 	if c.telemetry, err = newTelemetry(c, set.TelemetrySettings); err != nil {
 		return nil, err
@@ -123,23 +131,27 @@ func (c *counter) start(ctx context.Context, host component.Host) error {
 	if err := c.checkSignals(); err != nil {
 		return err
 	}
+	if err := c.partition.start(ctx, host); err != nil {
+		return err
+	}
 	if err := c.vault.open(ctx, host); err != nil {
 		return err
 	}
-	for i, g := range c.gateways {
-		if err := g.exporter.Start(ctx, host); err != nil {
+	for i, g := range c.senders {
+		if err := g.Connect(ctx, host); err != nil {
 			_, closing := c.vault.close(ctx)
 			return errors.Join(fmt.Errorf("gateways[%d]: %w", i, err), c.stopExporters(ctx, i), closing)
 		}
 	}
 	c.logger.Info("Counting",
-		zap.Int("rules", len(c.ledgers)), zap.Int("gateways", len(c.gateways)), zap.Int64("memory_bound_bytes", c.memoryBound()))
+		zap.Int("rules", len(c.ledgers)), zap.Int("gateways", len(c.senders)), zap.Int64("memory_bound_bytes", c.memoryBound()))
 	var emitting context.Context
 	emitting, c.stop = context.WithCancel(context.Background())
 	c.background.Go(func() { c.emit(emitting) })
 	c.background.Go(func() { c.vault.keepUp(emitting) })
-	for _, g := range c.gateways {
-		g.start(c.past)
+	c.background.Go(func() { c.partition.keepUp(emitting) })
+	for _, g := range c.senders {
+		g.Start(c.past)
 	}
 	c.running = true
 	return nil
@@ -170,26 +182,26 @@ func (c *counter) shutdown(ctx context.Context) error {
 	c.merger.closeAll(c.now().UnixNano())
 	c.vault.settle()
 	var drained sync.WaitGroup
-	for _, g := range c.gateways {
-		drained.Go(func() { g.stop(ctx) })
+	for _, g := range c.senders {
+		drained.Go(func() { g.Stop(ctx) })
 	}
 	drained.Wait()
 	durable, err := c.vault.close(ctx)
-	lost, stored := c.pending.abandon(durable)
+	lost, stored := c.pending.Abandon(durable)
 	if lost > 0 {
 		c.logger.Warn("Stopped before every final state was answered; their counts are lost", zap.Int("states", lost))
 	}
 	if stored > 0 {
 		c.logger.Info("Stopped before every final state was answered; they are stored and go at the next start", zap.Int("states", stored))
 	}
-	return errors.Join(err, c.stopExporters(ctx, len(c.gateways)))
+	return errors.Join(err, c.stopExporters(ctx, len(c.senders)))
 }
 
 // stopExporters stops the first n.
 func (c *counter) stopExporters(ctx context.Context, n int) error {
 	var errs []error
-	for _, g := range c.gateways[:n] {
-		errs = append(errs, g.exporter.Shutdown(ctx))
+	for _, g := range c.senders[:n] {
+		errs = append(errs, g.Close(ctx))
 	}
 	return errors.Join(errs...)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/processor/processortest"
 
+	"github.com/otel-topk/collector/internal/uplink"
 	"github.com/otel-topk/collector/internal/window"
 	"github.com/otel-topk/collector/processor/topkprocessor/internal/metadata"
 )
@@ -93,7 +94,7 @@ func TestShardIsTheInstanceUnlessNamed(t *testing.T) {
 	set.Resource.Attributes().PutStr("service.instance.id", "instance-1")
 	for yaml, want := range map[string]string{tenants: "instance-1", tenants + "shard: eu-1\n": "eu-1"} {
 		p := startLogsWith(t, set, mustParse(t, yaml), (&fakeGateway{}).connect, nil)
-		assert.Equal(t, want, p.(*logs).counter.report(0).Shard)
+		assert.Equal(t, want, p.(*logs).counter.Report().Shard)
 		stop(t, p)
 	}
 }
@@ -111,7 +112,7 @@ func TestEmissionStretchesToStayUnderTheRate(t *testing.T) {
 		{"far above", 2 * time.Second, 100 << 20, 8 * time.Second},
 		{"never below what is configured", 30 * time.Second, 100 << 20, 30 * time.Second},
 	} {
-		t.Run(tt.name, func(t *testing.T) { assert.Equal(t, tt.want, pace(tt.interval, tt.size)) })
+		t.Run(tt.name, func(t *testing.T) { assert.Equal(t, tt.want, uplink.Pace(tt.interval, tt.size)) })
 	}
 }
 
@@ -140,11 +141,11 @@ func TestRepeatsOfManyOpenStatesStayUnderTheRate(t *testing.T) {
 			} else {
 				again += r.bytes
 			}
-			assert.LessOrEqual(t, r.bytes, maxRequest)
+			assert.LessOrEqual(t, r.bytes, uplink.MaxRequest)
 		}
 		assert.Greater(t, first, 1<<20, "else this test shows nothing")
 		assert.NotZero(t, again)
-		assert.LessOrEqual(t, again, 30*openRate)
+		assert.LessOrEqual(t, again, 30*uplink.OpenRate)
 	})
 }
 

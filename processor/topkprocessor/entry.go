@@ -5,6 +5,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/otel-topk/collector/internal/field"
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/wire"
 	"github.com/otel-topk/collector/topk"
@@ -111,22 +112,22 @@ type column struct {
 
 // readEntry returns the process that wrote an entry, the wall clock by which records are judged, and the records.
 func readEntry(b []byte) (epoch wire.Epoch, now int64, columns []*column, err error) {
-	r := reader{b: b}
-	r.version(entryVersion)
-	copy(epoch[:], r.bytes(len(epoch)))
-	now = int64(r.fixed())
-	for len(r.b) > 0 {
-		columns = append(columns, readColumn(&r, now))
+	r := field.New(b)
+	r.Version(entryVersion)
+	copy(epoch[:], r.Bytes(len(epoch)))
+	now = int64(r.Fixed64())
+	for len(r.Rest()) > 0 {
+		columns = append(columns, readColumn(r, now))
 	}
-	return epoch, now, columns, r.end()
+	return epoch, now, columns, whole(r)
 }
 
-func readColumn(r *reader, now int64) *column {
-	c := &column{rule: int(min(r.uvarint(), wire.MaxReportRules))}
-	flags := r.byte()
-	n := int(r.fixed32())
-	if flags&^(withWeights|withGroups) != 0 || n < 1 || n > len(r.b)/2 {
-		r.fail()
+func readColumn(r *field.Reader, now int64) *column {
+	c := &column{rule: int(min(r.Uint(), wire.MaxReportRules))}
+	flags := r.Byte()
+	n := int(r.Fixed32())
+	if flags&^(withWeights|withGroups) != 0 || n < 1 || n > len(r.Rest())/2 {
+		r.Require(false)
 		return c
 	}
 	c.batch.Times, c.batch.Keys = make([]int64, n), make([]string, n)
@@ -139,11 +140,11 @@ func readColumn(r *reader, now int64) *column {
 	var keys, names []string
 	last := now
 	for i := range n {
-		last += r.varint()
+		last += r.Int()
 		c.batch.Times[i] = last
 		c.batch.Keys[i] = readText(r, &keys)
 		if c.batch.Weights != nil {
-			c.batch.Weights[i] = r.uvarint()
+			c.batch.Weights[i] = r.Uint()
 		}
 		if c.batch.Groups != nil {
 			c.batch.Groups[i] = readGroup(r, &names)
@@ -153,24 +154,24 @@ func readColumn(r *reader, now int64) *column {
 }
 
 // readText that follows, or is one of those before.
-func readText(r *reader, before *[]string) string {
-	n := r.uvarint()
+func readText(r *field.Reader, before *[]string) string {
+	n := r.Uint()
 	if at := n >> 1; n&1 != 0 {
 		if at >= uint64(len(*before)) {
-			r.fail()
+			r.Require(false)
 			return ""
 		}
 		return (*before)[at]
 	}
-	text := string(r.bytes(int(min(n>>1, topk.MaxKeyBytes+1))))
+	text := string(r.Bytes(int(min(n>>1, topk.MaxKeyBytes+1))))
 	*before = append(*before, text)
 	return text
 }
 
-func readGroup(r *reader, before *[]string) rule.Group {
-	g := rule.Group{Scope: rule.Scope(r.byte()), Name: readText(r, before)}
+func readGroup(r *field.Reader, before *[]string) rule.Group {
+	g := rule.Group{Scope: rule.Scope(r.Byte()), Name: readText(r, before)}
 	if g.Scope != rule.ScopeGroup && (g.Scope != rule.ScopeMissing || g.Name != "") {
-		r.fail()
+		r.Require(false)
 	}
 	return g
 }

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/otel-topk/collector/internal/rule"
+	"github.com/otel-topk/collector/internal/uplink"
 	"github.com/otel-topk/collector/internal/window"
 )
 
@@ -105,13 +106,13 @@ func TestReplayFinalsAreKeptByTheTimeTheyWereCounted(t *testing.T) {
 		require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(past.Add(time.Hour), "a")))
 		time.Sleep(2*time.Hour - time.Minute)
 		synctest.Wait()
-		n, _ := c.pending.count(0)
+		n, _ := c.pending.Count(0)
 		assert.Equal(t, 1, n)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		n, _ = c.pending.count(0)
+		n, _ = c.pending.Count(0)
 		assert.Zero(t, n)
-		assert.EqualValues(t, 1, c.pending.dropped[0][droppedRetain].of("tenants"))
+		assert.EqualValues(t, 1, c.pending.Dropped[0][uplink.DroppedRetain].Of("tenants"))
 		stop(t, p)
 	})
 }

@@ -9,12 +9,13 @@ import (
 	"go.opentelemetry.io/collector/pipeline"
 	"go.opentelemetry.io/collector/processor"
 
+	"github.com/otel-topk/collector/internal/uplink"
 	"github.com/otel-topk/collector/processor/topkprocessor/internal/metadata"
 )
 
 // factory keeps one counter for each configuration: a processor named in several pipelines counts into one place.
 type factory struct {
-	connect  connect
+	connect  uplink.Connect
 	mu       sync.Mutex
 	counters map[*Config]*use
 }
@@ -26,9 +27,9 @@ type use struct {
 }
 
 // NewFactory makes the factory of the topk processor.
-func NewFactory() processor.Factory { return newFactory(connectOTLP) }
+func NewFactory() processor.Factory { return newFactory(uplink.ConnectOTLP) }
 
-func newFactory(connect connect) processor.Factory {
+func newFactory(connect uplink.Connect) processor.Factory {
 	f := &factory{connect: connect, counters: map[*Config]*use{}}
 	return processor.NewFactory(
 		metadata.Type,
@@ -93,5 +94,5 @@ func (f *factory) counter(set processor.Settings, cfg component.Config, signal p
 		delete(f.counters, key)
 		return true
 	}
-	return instance{counter: u.counter, release: release}, nil
+	return instance{counter: u.counter, changes: u.counter.partition.changes(signal), release: release}, nil
 }

@@ -47,5 +47,9 @@ func (f *finder) get() *findings {
 	if found, ok := f.pool.Get().(*findings); ok {
 		return found
 	}
-	return &findings{ledgers: f.ledgers, batches: make([]rule.Batch, len(f.ledgers)), pool: &f.pool}
+	found := &findings{ledgers: f.ledgers, batches: make([]rule.Batch, len(f.ledgers)), pool: &f.pool}
+	for i, l := range f.ledgers {
+		found.batches[i].KeepAttributes = l.stamped
+	}
+	return found
 }

@@ -78,7 +78,7 @@ func TestWhatIsStoredIsTheGoldenOne(t *testing.T) {
 	assert.Equal(t, v.counter.ledgers[0].definition, c.ledgers[0].definition)
 	finals := rc.finals(0)
 	require.Len(t, finals, 1)
-	assert.Equal(t, goldenNow/60_000_000_000+2, int(finals[0].state.Minute))
+	assert.Equal(t, goldenNow/60_000_000_000+2, int(finals[0].State.Minute))
 
 	epoch, minute, err := readFloor(floor)
 	require.NoError(t, err)
@@ -87,9 +87,9 @@ func TestWhatIsStoredIsTheGoldenOne(t *testing.T) {
 
 	f, err := v.decodeFinal(final, &wire.Bodies{})
 	require.NoError(t, err)
-	assert.Equal(t, goldenEpoch, f.state.Epoch)
-	assert.True(t, f.state.Final)
-	assert.EqualValues(t, goldenNow+60_000_000_000+int64(2*time.Hour), f.expires)
+	assert.Equal(t, goldenEpoch, f.State.Epoch)
+	assert.True(t, f.State.Final)
+	assert.EqualValues(t, goldenNow+60_000_000_000+int64(2*time.Hour), f.Expires)
 }
 
 // idleVault reads and writes values, and has no storage.

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/otel-topk/collector/internal/rule"
+	"github.com/otel-topk/collector/internal/uplink"
 	"github.com/otel-topk/collector/internal/window"
 	"github.com/otel-topk/collector/internal/wire"
 	"github.com/otel-topk/collector/topk"
@@ -57,7 +58,7 @@ func (g *fakeGateway) connect(exporter.Settings, *otlpexporter.Config) (exporter
 }
 
 // connectEach gives each gateway of the configuration its own.
-func connectEach(gws ...*fakeGateway) connect {
+func connectEach(gws ...*fakeGateway) uplink.Connect {
 	return func(exporter.Settings, *otlpexporter.Config) (exporter.Logs, error) {
 		gw := gws[0]
 		gws = gws[1:]

@@ -5,17 +5,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
-	"github.com/zeebo/xxh3"
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/otel-topk/collector/internal/rule"
+	"github.com/otel-topk/collector/internal/uplink"
 	"github.com/otel-topk/collector/internal/window"
-	"github.com/otel-topk/collector/internal/wire"
 	"github.com/otel-topk/collector/topk"
 )
 
@@ -31,6 +28,7 @@ type ledger struct {
 	overhead   int           // bytes of a state without summary and group name
 	maxGroups  int
 	stripes    int
+	stamped    bool // partition stamps what it finds
 
 	clock  window.Clock // as configured; its Newest is newest
 	newest atomic.Int64 // newest event counted, Unix nanoseconds
@@ -53,7 +51,7 @@ type tally struct {
 
 func newLedger(index int, cfg *Config, stripes int, set component.TelemetrySettings) (*ledger, error) {
 	r := cfg.Rules[index]
-	compiled, err := rule.New(r, seedOf(cfg), string(cfg.Seed), set)
+	compiled, err := rule.New(r, rule.SeedOf(string(cfg.Seed)), string(cfg.Seed), set)
 	if err != nil {
 		return nil, err
 	}
@@ -73,30 +71,13 @@ func ledgerOf(d *rule.Definition, stripes int) (*ledger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("accuracy: %w", err)
 	}
-	overhead, err := overheadOf(d)
+	overhead, err := uplink.Overhead(d)
 	if err != nil {
 		return nil, err
 	}
 	l := &ledger{definition: d, empty: empty, overhead: overhead, stripes: stripes, buckets: map[window.Minute]*bucket{}}
 	l.floor.Store(math.MinInt64)
 	return l, nil
-}
-
-// overheadOf a definition is the size of a state with nothing in it. An error says why the definition may not travel.
-func overheadOf(d *rule.Definition) (int, error) {
-	s := wire.State{Epoch: wire.Epoch{1}, Rule: d, Groups: 1, Shard: strings.Repeat("x", wire.MaxShardBytes), Encoded: []byte{}}
-	if d.Grouped() {
-		s.Group.Scope = rule.ScopeMissing
-	}
-	return wire.AppendState(plog.NewLogs(), &s)
-}
-
-// seedOf the configuration: 0 without a text.
-func seedOf(cfg *Config) uint64 {
-	if cfg.Seed == "" {
-		return 0
-	}
-	return xxh3.HashString(string(cfg.Seed))
 }
 
 // at is the clock as it stands. Records of one batch are judged by one clock.

@@ -3,7 +3,9 @@ package topkprocessor
 import (
 	"time"
 
+	"github.com/otel-topk/collector/internal/uplink"
 	"github.com/otel-topk/collector/internal/window"
+	"github.com/otel-topk/collector/internal/wire"
 	"github.com/otel-topk/collector/topk"
 )
 
@@ -17,10 +19,11 @@ func (c *counter) memoryBound() int64 {
 	if c.cfg.Clock == clockEvent {
 		buckets *= 2 // those of one step more
 	}
-	sum := c.cfg.Pending + int64(len(c.gateways))*4*maxRequest // a request exists as states, as OTLP and compressed
+	sum, largest := int64(0), 0
 	if c.vault != nil {
 		sum += storageBound
 	}
+	sum += c.partition.memoryBound()
 	for _, l := range c.ledgers {
 		lists := int64(1)
 		if l.definition.Grouped() {
@@ -29,13 +32,14 @@ func (c *counter) memoryBound() int64 {
 		d := l.definition
 		one := summaryBound(d.Residents, d.MaxKeyBytes, d.Shape)
 		encoded := encodedBound(d.Residents, d.MaxKeyBytes, d.Shape)
+		largest = max(largest, int(encoded))
 		if c.vault != nil {
 			encoded *= 2 // a checkpoint is written while states are encoded anew
 		}
 		sum += lists * buckets * (int64(len(c.stripes))*one + encoded)
 		sum += one // where stripes are merged
 	}
-	return sum
+	return sum + uplink.MemoryBound(c.cfg.Pending, len(c.senders), min(largest, wire.MaxBodyBytes))
 }
 
 // storageBound is what writing takes beside: a part of a checkpoint, final states that are stored late, and entries, with what is

@@ -9,6 +9,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"go.uber.org/zap"
 
+	"github.com/otel-topk/collector/internal/uplink"
 	"github.com/otel-topk/collector/internal/window"
 	"github.com/otel-topk/collector/internal/wire"
 	"github.com/otel-topk/collector/topk"
@@ -172,21 +173,21 @@ func (m *merger) close(l *ledger, now int64, closed func(window.Minute) bool) {
 		}
 		st.mu.Unlock()
 	}
-	var finals []*final
+	var finals []*uplink.Final
 	for _, b := range l.take(floor, now) {
 		finals = append(finals, m.finish(b, now)...)
 	}
 	m.counter.vault.keep(l, finals)
 	for _, f := range finals {
-		m.counter.pending.add(f)
+		m.counter.pending.Add(f)
 	}
-	for _, g := range m.counter.gateways {
-		g.wake()
+	for _, g := range m.counter.senders {
+		g.Wake()
 	}
 }
 
 // finish a closed bucket: its set of states is complete.
-func (m *merger) finish(b *bucket, now int64) (finals []*final) {
+func (m *merger) finish(b *bucket, now int64) (finals []*uplink.Final) {
 	l := b.ledger
 	merged := m.merged[l]
 	for _, s := range b.seats() {
@@ -202,9 +203,9 @@ func (m *merger) finish(b *bucket, now int64) (finals []*final) {
 			continue
 		}
 		m.sequence++
-		finals = append(finals, &final{
-			id: m.counter.pending.number(),
-			state: wire.State{
+		finals = append(finals, &uplink.Final{
+			ID: m.counter.pending.Number(),
+			State: wire.State{
 				Epoch:    m.counter.epoch,
 				Shard:    m.counter.shard,
 				Sequence: m.sequence,
@@ -215,10 +216,10 @@ func (m *merger) finish(b *bucket, now int64) (finals []*final) {
 				Groups:   int(b.states.Load()),
 				Newest:   s.newest.Load(),
 			},
-			overhead: l.overhead,
-			packed:   m.encoder.EncodeAll(encoded, nil),
-			size:     len(encoded),
-			expires:  m.counter.expiry(b, now),
+			Overhead: l.overhead,
+			Packed:   m.encoder.EncodeAll(encoded, nil),
+			Size:     len(encoded),
+			Expires:  m.counter.expiry(b, now),
 		})
 		s.open.Store(nil)
 	}

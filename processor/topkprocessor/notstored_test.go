@@ -60,12 +60,12 @@ func TestGatewayThatCannotStoreIsToldEverything(t *testing.T) {
 				assert.Less(t, requests, 400, "and not all of them every time")
 				full = false
 				gw.mu.Unlock()
-				n, _ := pending.count(0)
+				n, _ := pending.Count(0)
 				assert.GreaterOrEqual(t, n, minutes-3, "none that closed is answered")
 
 				time.Sleep(time.Minute)
 				synctest.Wait()
-				n, _ = pending.count(0)
+				n, _ = pending.Count(0)
 				assert.Zero(t, n)
 				assert.EqualValues(t, minutes*len(names), gw.merged("tenants").Total())
 			})

@@ -69,10 +69,10 @@ func TestStatesReachAGatewayOverOTLP(t *testing.T) {
 			p, err := NewFactory().CreateLogs(t.Context(), set, cfg, consumertest.NewNop())
 			require.NoError(t, err)
 			require.NoError(t, p.Start(t.Context(), componenttest.NewNopHost()))
-			stats := &p.(*logs).counter.gateways[0].stats
+			stats := &p.(*logs).counter.senders[0].Stats
 			require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(time.Now(), "a", "b", "a")))
 			if tt.refusal != nil {
-				require.Eventually(t, stats.down.Load, 10*time.Second, time.Millisecond)
+				require.Eventually(t, stats.Down.Load, 10*time.Second, time.Millisecond)
 				assert.Empty(t, gw.received())
 				gw.refusal.Store(nil)
 			}
@@ -80,7 +80,7 @@ func TestStatesReachAGatewayOverOTLP(t *testing.T) {
 			assert.EqualValues(t, 3, gw.merged("tenants").Total())
 			stop(t, p)
 			assert.Equal(t, 1, gw.finals())
-			assert.Zero(t, stats.statesRefused.of("tenants"))
+			assert.Zero(t, stats.StatesRefused.Of("tenants"))
 			for _, e := range lines.All() {
 				assert.Empty(t, e.Stack, "one line, no stack")
 			}

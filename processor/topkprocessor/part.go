@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/otel-topk/collector/internal/field"
 	"github.com/otel-topk/collector/internal/wire"
 )
 
@@ -30,7 +31,7 @@ func (w *partWriter) add(s *wire.State) error {
 		w.vault.counter.logger.DPanic("An open state does not encode", zap.Error(err))
 		return nil
 	}
-	w.states = appendBlock(w.states, body)
+	w.states = field.AppendText(w.states, body)
 	if len(w.states) < partBytes {
 		return nil
 	}
@@ -54,17 +55,17 @@ func (w *partWriter) put() error {
 
 // addPart of the checkpoint with the sequence that it should have.
 func (rc *recount) addPart(part []byte, bodies *wire.Bodies) error {
-	r := reader{b: part}
-	r.version(checkpointVersion)
-	if r.fixed() != rc.sequence || r.bad {
+	r := field.New(part)
+	r.Version(checkpointVersion)
+	if r.Fixed64() != rc.sequence || r.Broken() {
 		return errStored
 	}
-	states, err := rc.vault.decoder.DecodeAll(r.b, nil)
+	states, err := rc.vault.decoder.DecodeAll(r.Rest(), nil)
 	if err != nil {
 		return err
 	}
-	for r = (reader{b: states}); len(r.b) > 0; {
-		s, err := bodies.State(r.block())
+	for r = field.New(states); len(r.Rest()) > 0; {
+		s, err := bodies.State(r.Text(wire.MaxBodyBytes))
 		if err != nil {
 			return err
 		}
@@ -72,7 +73,7 @@ func (rc *recount) addPart(part []byte, bodies *wire.Bodies) error {
 			return err
 		}
 	}
-	return r.end()
+	return whole(r)
 }
 
 // partKey of a checkpoint's part; its head is part 0.

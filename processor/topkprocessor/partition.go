@@ -1,162 +1,145 @@
 package topkprocessor
 
 import (
-	"github.com/otel-topk/collector/internal/rule"
-	"github.com/otel-topk/collector/internal/window"
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/pipeline"
 )
 
-// partition sorts the records of a mixed batch by seat. Its memory is reused; no record allocates.
+// partition stamps the records that one rule counts with their key, hot keys with a salt.
 type partition struct {
-	mark    uint64  // of this partition, so that no cell needs to be cleared
-	slots   []slot  // the seats met
-	slotOf  []int32 // of each record; uncounted: none
-	keys    []string
-	weights []uint64
-}
-
-// slot is a seat and its records, which lie together in partition.keys.
-type slot struct {
-	seat   *seat
-	newest int64
-	n, at  int32
-}
-
-const uncounted = -1
-
-func (s *stripe) partition(l *ledger, b *rule.Batch, j judge) {
-	for from := 0; from < len(b.Keys); from += chunk {
-		to := min(from+chunk, len(b.Keys))
-		times, groups := b.Times[from:to], b.Groups
-		if groups != nil {
-			groups = groups[from:to]
-		}
-		s.assign(l, times, groups, &j)
-		var weights []uint64
-		if b.Weights != nil {
-			weights = b.Weights[from:to]
-		}
-		s.scatter(b.Keys[from:to], weights)
-	}
-}
-
-// assign finds each record's slot.
-func (s *stripe) assign(l *ledger, times []int64, groups []rule.Group, j *judge) {
-	p := &s.part
-	p.mark++
-	p.slots, p.slotOf = p.slots[:0], p.slotOf[:0]
-	var late, future uint64
-	at := cursor{stripe: s, ledger: l}
-	for i, ns := range times {
-		switch j.verdict(ns) {
-		case window.Late:
-			late++
-			p.slotOf = append(p.slotOf, uncounted)
-			continue
-		case window.Future:
-			future++
-			p.slotOf = append(p.slotOf, uncounted)
-			continue
-		}
-		var g rule.Group
-		if groups != nil {
-			g = groups[i]
-		}
-		n := at.slot(ns, g)
-		sl := &p.slots[n]
-		sl.n++
-		sl.newest = max(sl.newest, ns)
-		p.slotOf = append(p.slotOf, n)
-	}
-	at.leave()
-	l.tally.late.Add(late)
-	l.tally.future.Add(future)
-}
-
-// cursor finds slots. It holds the lock of one bucket at a time, for reading; records next to each other are mostly of one
-// bucket and often of one group.
-type cursor struct {
-	stripe *stripe
+	cfg    *Partition
 	ledger *ledger
-	bucket *bucket
-	group  rule.Group
-	last   int32 // slot of group in bucket; uncounted: none yet
+	aside  bool // no gateway takes the rule: its records are stamped and not counted
+
+	hot     atomic.Pointer[hotKeys]
+	traffic *traffic // finds the hot keys; nil: lists does
+	lists   *lists
 }
 
-func (c *cursor) slot(ns int64, g rule.Group) int32 {
-	if c.bucket == nil || !c.bucket.contains(ns) {
-		c.leave()
-		c.bucket = c.ledger.bucket(window.MinuteOf(ns))
-		c.bucket.mu.RLock()
-		c.last = uncounted
+// hotKeys are what each hot key is called: its key with each of the salts.
+type hotKeys map[string][]string
+
+// newPartition is nil without partition in the configuration.
+func newPartition(c *counter, set component.TelemetrySettings) (*partition, error) {
+	cfg := c.cfg.Partition.Get()
+	if cfg == nil {
+		return nil, nil
 	}
-	if c.last != uncounted && c.group == g {
-		return c.last
+	p := &partition{cfg: cfg, ledger: c.ledgers[slices.IndexFunc(c.ledgers, func(l *ledger) bool { return l.definition.Name == cfg.Rule })]}
+	p.hot.Store(&hotKeys{})
+	p.ledger.stamped = true
+	if p.aside = !taken(c.cfg.Gateways, cfg.Rule); p.aside {
+		p.ledger.watch.saidSilent = true
 	}
-	to := c.bucket.find(g)
-	if to == nil {
-		c.bucket.mu.RUnlock()
-		to = c.bucket.admit(g)
-		c.bucket.mu.RLock()
+	if cfg.Salts == 1 {
+		return p, nil
 	}
-	c.group, c.last = g, c.stripe.part.slot(&to.cells[c.stripe.index], to)
-	return c.last
+	if lc := cfg.Lists.Get(); lc != nil {
+		p.lists = newLists(lc, p.ledger.definition, cfg.HotShare, p.salt, set)
+		return p, nil
+	}
+	var err error
+	p.traffic, err = newTraffic(cfg.HotShare, p.ledger.definition.Shape.Seed)
+	return p, err
 }
 
-func (c *cursor) leave() {
-	if c.bucket != nil {
-		c.bucket.mu.RUnlock()
-		c.bucket = nil
+// changes says whether records of signal are stamped.
+func (p *partition) changes(signal pipeline.Signal) bool {
+	return p != nil && slices.Contains(p.ledger.definition.Signals, signal.String())
+}
+
+func (p *partition) start(ctx context.Context, host component.Host) error {
+	if p == nil || p.lists == nil {
+		return nil
+	}
+	return p.lists.connect(ctx, host)
+}
+
+// keepUp with the gateway's lists until ctx ends.
+func (p *partition) keepUp(ctx context.Context) {
+	if p != nil && p.lists != nil {
+		p.lists.keepUp(ctx)
 	}
 }
 
-// slot of a seat in this partition.
-func (p *partition) slot(c *cell, to *seat) int32 {
-	if c.mark != p.mark {
-		c.mark, c.slot = p.mark, int32(len(p.slots))
-		p.slots = append(p.slots, slot{seat: to, newest: noTime})
+// stamp the records found.
+func (p *partition) stamp(found *findings, now time.Time) {
+	if p == nil {
+		return
 	}
-	return c.slot
-}
-
-// scatter brings the records of each slot together and counts them.
-func (s *stripe) scatter(keys []string, weights []uint64) {
-	p := &s.part
-	var end int32
-	for i := range p.slots {
-		p.slots[i].at = end
-		end += p.slots[i].n
+	i := slices.Index(found.ledgers, p.ledger)
+	if i < 0 {
+		return
 	}
-	p.keys = grown(p.keys, int(end))
-	if weights != nil {
-		p.weights = grown(p.weights, int(end))
-	}
-	for i, n := range p.slotOf {
-		if n == uncounted {
-			continue
+	b := &found.batches[i]
+	if p.traffic != nil {
+		if keys, read := p.traffic.add(b.Keys, now); read {
+			p.salt(keys)
 		}
-		sl := &p.slots[n]
-		p.keys[sl.at] = keys[i]
-		if weights != nil {
-			p.weights[sl.at] = weights[i]
-		}
-		sl.at++
 	}
-	for i := range p.slots {
-		sl := &p.slots[i]
-		var w []uint64
-		if weights != nil {
-			w = p.weights[sl.at-sl.n : sl.at]
+	hot := *p.hot.Load()
+	for i, key := range b.Keys {
+		if len(hot) > 0 {
+			if names := hot[key]; names != nil {
+				key = names[rand.IntN(len(names))]
+			}
 		}
-		s.add(sl.seat, p.keys[sl.at-sl.n:sl.at], w, sl.newest)
+		b.Attributes[i].PutStr(p.cfg.Attribute, key)
 	}
-	clear(p.keys)
-	clear(p.slots)
+	if p.aside {
+		found.batches[i].Forget()
+	}
 }
 
-// grown is s with n elements, of any value.
-func grown[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n, chunk)
+// salt makes these keys the hot ones.
+func (p *partition) salt(keys []string) {
+	old := *p.hot.Load()
+	if len(keys) == len(old) && !slices.ContainsFunc(keys, func(key string) bool { return old[key] == nil }) {
+		return
 	}
-	return s[:n]
+	hot := make(hotKeys, len(keys))
+	for _, key := range keys {
+		names := old[key]
+		if names == nil {
+			names = make([]string, p.cfg.Salts)
+			for i := range names {
+				names[i] = key + "#" + strconv.Itoa(i)
+			}
+		}
+		hot[key] = names
+	}
+	p.hot.Store(&hot)
+}
+
+func (p *partition) listFailures() int64 {
+	if p.lists == nil {
+		return 0
+	}
+	return int64(p.lists.failures.Load())
+}
+
+// memoryBound of the names of hot keys, and of what finds them.
+func (p *partition) memoryBound() int64 {
+	if p == nil {
+		return 0
+	}
+	const perName = 64 // header, salt and what the memory is rounded up to
+	keyBytes := p.ledger.definition.MaxKeyBytes
+	sum := int64(1/p.cfg.HotShare) * int64(p.cfg.Salts) * int64(keyBytes*5/4+perName) * 2 // while they change
+	if t := p.traffic; t != nil {
+		sum += 3 * summaryBound(t.now.Capacity(), keyBytes, t.now.Shape()) // the third is where they are merged
+	}
+	return sum
+}
+
+// taken says whether a gateway gets the states of a rule.
+func taken(gateways []Gateway, rule string) bool {
+	return slices.ContainsFunc(gateways, func(g Gateway) bool { return g.Takes(rule) })
 }

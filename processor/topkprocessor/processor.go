@@ -13,11 +13,12 @@ import (
 // instance is the processor of one pipeline. Each Consume extracts first, for a later consumer may change the records.
 type instance struct {
 	counter *counter
+	changes bool        // it stamps records of this signal
 	release func() bool // ends the use of the counter, and says whether it was the last
 }
 
-func (*instance) Capabilities() consumer.Capabilities {
-	return consumer.Capabilities{MutatesData: false}
+func (p *instance) Capabilities() consumer.Capabilities {
+	return consumer.Capabilities{MutatesData: p.changes}
 }
 
 func (p *instance) Start(ctx context.Context, host component.Host) error {
@@ -37,6 +38,7 @@ func (p *instance) pass(found *findings, next func() error) error {
 	if err := found.err(); err != nil {
 		return err
 	}
+	p.counter.partition.stamp(found, p.counter.now())
 	if err := next(); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/otel-topk/collector/internal/depot"
+	"github.com/otel-topk/collector/internal/uplink"
 	"github.com/otel-topk/collector/internal/wire"
 )
 
@@ -29,7 +30,7 @@ func newRecount(v *vault, r *run, sequence uint64) (*recount, error) {
 	if clock.Event {
 		cfg.Clock, clock.Lateness = clockEvent, math.MaxInt64
 	}
-	c := &counter{cfg: &cfg, logger: v.counter.logger, epoch: r.epoch, shard: r.shard, stripes: newStripes(1), pending: newPending(0, 0, nil)}
+	c := &counter{cfg: &cfg, logger: v.counter.logger, epoch: r.epoch, shard: r.shard, stripes: newStripes(1), pending: uplink.NewPending(0, nil, nil)}
 	rc := &recount{vault: v, sequence: sequence, counter: c, byName: map[string]*ledger{}}
 	for i, rr := range r.rules {
 		l, err := ledgerOf(rr.definition, len(c.stripes))
@@ -124,16 +125,16 @@ func (rc *recount) addEntry(b []byte) error {
 }
 
 // finals of all that was counted, oldest first.
-func (rc *recount) finals(now int64) []*final {
-	var all []*final
+func (rc *recount) finals(now int64) []*uplink.Final {
+	var all []*uplink.Final
 	for _, l := range rc.counter.ledgers {
 		for _, b := range l.buckets {
 			b.unpin(0)
 			all = append(all, rc.counter.merger.finish(b, now)...)
 		}
 	}
-	slices.SortFunc(all, func(a, b *final) int {
-		return cmp.Or(cmp.Compare(a.state.Minute, b.state.Minute), cmp.Compare(a.id, b.id))
+	slices.SortFunc(all, func(a, b *uplink.Final) int {
+		return cmp.Or(cmp.Compare(a.State.Minute, b.State.Minute), cmp.Compare(a.ID, b.ID))
 	})
 	return all
 }

@@ -8,6 +8,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otel-topk/collector/internal/depot"
+	"github.com/otel-topk/collector/internal/field"
+	"github.com/otel-topk/collector/internal/uplink"
 	"github.com/otel-topk/collector/internal/wire"
 )
 
@@ -39,7 +41,7 @@ type survey struct {
 
 	parts   map[uint64]map[uint64][]byte // of checkpoints, by number and place
 	floors  []storedFloor
-	finals  []*final
+	finals  []*uplink.Final
 	relics  []string // keys of what the first checkpoint of this process replaces
 	entries int
 	number  uint64 // the highest of a checkpoint
@@ -84,7 +86,7 @@ func (s *survey) visit(value depot.Value) {
 		read = func(b []byte) error {
 			f, err := s.vault.decodeFinal(b, &s.bodies)
 			if err == nil {
-				f.id = n
+				f.ID = n
 				s.finals = append(s.finals, f)
 			}
 			return err
@@ -126,11 +128,11 @@ func (s *survey) newest() *recount {
 
 // read checkpoint n, or say which part is bad.
 func (s *survey) read(n uint64) (rc *recount, bad uint64, err error) {
-	r := reader{b: s.parts[n][0]}
-	r.version(checkpointVersion)
-	sequence, parts := r.fixed(), r.uvarint()
-	run := readRun(&r, &s.bodies)
-	if err := r.end(); err != nil {
+	r := field.New(s.parts[n][0])
+	r.Version(checkpointVersion)
+	sequence, parts := r.Fixed64(), r.Uint()
+	run := readRun(r, &s.bodies)
+	if err := whole(r); err != nil {
 		return nil, 0, err
 	}
 	if rc, err = newRecount(s.vault, run, sequence); err != nil {
@@ -142,7 +144,7 @@ func (s *survey) read(n uint64) (rc *recount, bad uint64, err error) {
 		}
 	}
 	for _, f := range s.finals {
-		rc.closed(&f.state)
+		rc.closed(&f.State)
 	}
 	for bad = 1; bad <= parts; bad++ {
 		if err := rc.addPart(s.parts[n][bad], &s.bodies); err != nil {
@@ -156,24 +158,23 @@ func (s *survey) read(n uint64) (rc *recount, bad uint64, err error) {
 // adopt the final states that were stored, and those of what was counted again.
 func (s *survey) adopt(rc *recount) {
 	c := s.vault.counter
-	slices.SortFunc(s.finals, func(a, b *final) int { return cmp.Compare(a.id, b.id) })
+	slices.SortFunc(s.finals, func(a, b *uplink.Final) int { return cmp.Compare(a.ID, b.ID) })
 	for _, f := range s.finals {
-		c.pending.id = f.id
-		c.pending.add(f)
-		c.remember(past{f.state.Epoch, f.state.Shard})
+		c.pending.Resume(f)
+		c.remember(uplink.Past{Epoch: f.State.Epoch, Shard: f.State.Shard})
 	}
 	if rc != nil {
 		for _, f := range rc.finals(c.now().UnixNano()) {
-			f.id = c.pending.number()
-			c.pending.add(f)
+			f.ID = c.pending.Number()
+			c.pending.Add(f)
 		}
-		c.remember(past{rc.counter.epoch, rc.counter.shard})
+		c.remember(uplink.Past{Epoch: rc.counter.epoch, Shard: rc.counter.shard})
 	}
-	c.pending.expire(c.now().UnixNano())
+	c.pending.Expire(c.now().UnixNano())
 }
 
-func (c *counter) remember(p past) {
-	if !slices.ContainsFunc(c.past, func(known past) bool { return known.epoch == p.epoch }) {
+func (c *counter) remember(p uplink.Past) {
+	if !slices.ContainsFunc(c.past, func(known uplink.Past) bool { return known.Epoch == p.Epoch }) {
 		c.past = append(c.past, p)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/otel-topk/collector/internal/field"
 	"github.com/otel-topk/collector/internal/rule"
 	"github.com/otel-topk/collector/internal/window"
 	"github.com/otel-topk/collector/internal/wire"
@@ -26,12 +27,6 @@ type ruleRun struct {
 	floor      int64 // as of a ledger, when it was stored
 }
 
-// past is an epoch of this shard that has ended. Gateways are told once all its finals are settled.
-type past struct {
-	epoch wire.Epoch
-	shard string
-}
-
 // run of the counter as it stands.
 func (c *counter) run() *run {
 	r := &run{epoch: c.epoch, shard: c.shard, rules: make([]ruleRun, len(c.ledgers))}
@@ -44,7 +39,7 @@ func (c *counter) run() *run {
 
 func (r *run) append(dst []byte) ([]byte, error) {
 	dst = append(dst, r.epoch[:]...)
-	dst = appendBlock(dst, r.shard)
+	dst = field.AppendText(dst, r.shard)
 	dst = append(dst, oneIf(r.clock.Event))
 	dst = binary.AppendUvarint(dst, uint64(r.clock.Lateness))
 	dst = binary.AppendUvarint(dst, uint64(r.clock.Future))
@@ -54,36 +49,36 @@ func (r *run) append(dst []byte) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("run: %w", err)
 		}
-		dst = appendBlock(dst, definition)
+		dst = field.AppendText(dst, definition)
 		dst = binary.AppendUvarint(dst, uint64(rr.maxGroups))
 		dst = binary.AppendVarint(dst, rr.floor)
 	}
 	return dst, nil
 }
 
-func readRun(r *reader, bodies *wire.Bodies) *run {
+func readRun(r *field.Reader, bodies *wire.Bodies) *run {
 	run := &run{}
-	copy(run.epoch[:], r.bytes(len(run.epoch)))
-	run.shard = string(r.block())
-	run.clock.Event = r.byte() != 0
+	copy(run.epoch[:], r.Bytes(len(run.epoch)))
+	run.shard = string(r.Text(math.MaxInt)) // it is cut where it travels
+	run.clock.Event = r.Byte() != 0
 	run.clock.Lateness = readDuration(r, maxLateness)
 	run.clock.Future = readDuration(r, maxFuture)
-	for range r.count(3) {
-		definition, err := bodies.Definition(r.block())
-		maxGroups := r.uvarint()
+	for range r.Count(3) {
+		definition, err := bodies.Definition(r.Text(wire.MaxDefinitionBytes))
+		maxGroups := r.Uint()
 		if err != nil || maxGroups < 1 || maxGroups > rule.MaxGroups {
-			r.fail()
+			r.Require(false)
 			break
 		}
-		run.rules = append(run.rules, ruleRun{definition: definition, maxGroups: int(maxGroups), floor: r.varint()})
+		run.rules = append(run.rules, ruleRun{definition: definition, maxGroups: int(maxGroups), floor: r.Int()})
 	}
 	return run
 }
 
-func readDuration(r *reader, most time.Duration) time.Duration {
-	n := r.uvarint()
+func readDuration(r *field.Reader, most time.Duration) time.Duration {
+	n := r.Uint()
 	if n > uint64(most) {
-		r.fail()
+		r.Require(false)
 	}
 	return time.Duration(min(n, math.MaxInt64))
 }

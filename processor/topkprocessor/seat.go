@@ -27,7 +27,7 @@ type seat struct {
 // cell is what one stripe counted.
 type cell struct {
 	summary *topk.Summary
-	mark    uint64 // of the partition in which slot is right
+	mark    uint64 // of the sorting in which slot is right
 	slot    int32
 }
 

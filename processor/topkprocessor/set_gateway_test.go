@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/otel-topk/collector/internal/rule"
+	"github.com/otel-topk/collector/internal/uplink"
 	"github.com/otel-topk/collector/internal/window"
 	"github.com/otel-topk/collector/internal/wire"
 	"github.com/otel-topk/collector/topk"
@@ -40,7 +41,7 @@ type stateSet struct {
 }
 
 // connectFrom a machine each gateway of a configuration to its own: what was killed sends nothing.
-func connectFrom(m *machine, gws ...*setGateway) connect {
+func connectFrom(m *machine, gws ...*setGateway) uplink.Connect {
 	return func(exporter.Settings, *otlpexporter.Config) (exporter.Logs, error) {
 		gw := gws[0]
 		gws = gws[1:]

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/processor"
 	"go.opentelemetry.io/collector/processor/processortest"
 
+	"github.com/otel-topk/collector/internal/uplink"
 	"github.com/otel-topk/collector/processor/topkprocessor/internal/metadata"
 )
 
@@ -51,7 +52,7 @@ func startLogs(t testing.TB, cfg *Config, gw *fakeGateway, next consumer.Logs) p
 	return startLogsWith(t, processortest.NewNopSettings(metadata.Type), cfg, gw.connect, next)
 }
 
-func startLogsWith(t testing.TB, set processor.Settings, cfg *Config, connect connect, next consumer.Logs) processor.Logs {
+func startLogsWith(t testing.TB, set processor.Settings, cfg *Config, connect uplink.Connect, next consumer.Logs) processor.Logs {
 	t.Helper()
 	if next == nil {
 		next = consumertest.NewNop()

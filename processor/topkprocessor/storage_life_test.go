@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
+	"github.com/otel-topk/collector/internal/uplink"
 	"github.com/otel-topk/collector/internal/window"
 	"github.com/otel-topk/collector/processor/topkprocessor/internal/metadatatest"
 )
@@ -29,7 +30,7 @@ func TestReloadWhileTheGatewayIsDownLosesNothing(t *testing.T) { // L1, T5
 			p := newMachine(t, folder).startWith(t, set, stored, gw)
 			require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(time.Now(), "a", "b")))
 			stop(t, p)
-			assert.Zero(t, p.counter.pending.dropped.of(0, "tenants"))
+			assert.Zero(t, p.counter.pending.Dropped.Of(0, "tenants"))
 			for _, line := range warnings(lines) {
 				assert.NotContains(t, line, "lost")
 			}
@@ -130,7 +131,7 @@ func TestMinutesThatHaveClosedAreNotCountedAgain(t *testing.T) {
 					require.Equal(t, 1, damage(t, folder, func(key string) bool { return strings.HasPrefix(key, floorKey) }))
 				}
 				q := newMachine(t, folder).start(t, stored, gw)
-				n, _ := q.counter.pending.count(0)
+				n, _ := q.counter.pending.Count(0)
 				assert.Equal(t, map[bool]int{false: 0, true: 1}[tt.down], n)
 				stop(t, q)
 			})
@@ -212,10 +213,10 @@ func TestFinalsOfARuleThatIsNotConfiguredAnyMoreExpireUnderItsName(t *testing.T)
 
 		time.Sleep(time.Hour)
 		q := newMachine(t, folder).startWith(t, metadatatest.NewSettings(tel), stored, gw)
-		n, _ := q.counter.pending.count(0)
+		n, _ := q.counter.pending.Count(0)
 		assert.Equal(t, 1, n)
 		time.Sleep(time.Hour + 2*time.Minute)
-		n, _ = q.counter.pending.count(0)
+		n, _ = q.counter.pending.Count(0)
 		assert.Zero(t, n)
 		got, err := tel.GetMetric("otelcol_processor_topk_finals_dropped")
 		require.NoError(t, err)
@@ -239,7 +240,7 @@ func TestRestartAfterRetainCountsWhatExpired(t *testing.T) {
 		m.kill(t, p)
 		time.Sleep(3 * time.Hour)
 		q := newMachine(t, folder).start(t, stored, gw)
-		assert.EqualValues(t, 1, q.counter.pending.dropped[0][droppedRetain].of("tenants"))
+		assert.EqualValues(t, 1, q.counter.pending.Dropped[0][uplink.DroppedRetain].Of("tenants"))
 		stop(t, q)
 		assert.Zero(t, gw.total("tenants"))
 	})

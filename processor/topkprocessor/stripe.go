@@ -8,7 +8,7 @@ import (
 	"github.com/otel-topk/collector/internal/window"
 )
 
-// chunk is how many records are partitioned at once: what a stripe needs for it stays small and in the cache.
+// chunk is how many records are sorted at once: what a stripe needs for it stays small and in the cache.
 const chunk = 2048
 
 // stripe counts one batch at a time. A batch takes the first stripe whose lock is free, so that stripes that are not needed
@@ -18,7 +18,7 @@ type stripe struct {
 	index int
 	all   []*stripe
 
-	part partition
+	sorting sorting
 }
 
 func newStripes(n int) []*stripe {
@@ -46,7 +46,7 @@ func (s *stripe) count(l *ledger, b *rule.Batch, now int64) {
 		}
 		s.add(l.bucket(m).seat(g), b.Keys, b.Weights, last)
 	} else {
-		s.partition(l, b, judge{clock: clock, floor: floor, now: now})
+		s.sort(l, b, judge{clock: clock, floor: floor, now: now})
 	}
 }
 

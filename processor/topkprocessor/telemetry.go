@@ -11,17 +11,13 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/otel-topk/collector/internal/uplink"
 	"github.com/otel-topk/collector/processor/topkprocessor/internal/metadata"
 )
 
 // telemetry reads the counter's tallies when somebody asks; nothing is measured on the way of records.
 type telemetry struct {
 	builder *metadata.TelemetryBuilder
-}
-
-// droppedReason names the reasons of pending.
-var droppedReason = [dropReasons]string{
-	droppedPending: "pending", droppedRetain: "retain", droppedRefused: "refused", droppedShutdown: "shutdown",
 }
 
 type observe func(value int64, attrs ...attribute.KeyValue)
@@ -33,25 +29,24 @@ func newTelemetry(c *counter, set component.TelemetrySettings) (*telemetry, erro
 	}
 	err = errors.Join(
 		b.RegisterProcessorTopkFinalsDroppedCallback(observed(c.observeDropped)),
-		b.RegisterProcessorTopkFinalsPendingCallback(observed(c.perGateway(func(g *gateway) int64 {
-			n, _ := c.pending.count(g.index)
+		b.RegisterProcessorTopkFinalsPendingCallback(observed(c.perGateway(func(g *uplink.Sender) int64 {
+			n, _ := c.pending.Count(g.Index)
 			return int64(n)
 		}))),
-		b.RegisterProcessorTopkGatewayUpCallback(observed(c.perGateway(func(g *gateway) int64 {
-			if g.stats.down.Load() {
+		b.RegisterProcessorTopkGatewayUpCallback(observed(c.perGateway(func(g *uplink.Sender) int64 {
+			if g.Stats.Down.Load() {
 				return 0
 			}
 			return 1
 		}))),
 		b.RegisterProcessorTopkGroupsOpenCallback(observed(c.perRule(func(l *ledger) int64 { return l.groups() }))),
+		b.RegisterProcessorTopkHotKeysCallback(observed(c.ofPartition(func(p *partition) int64 { return int64(len(*p.hot.Load())) }))),
+		b.RegisterProcessorTopkHotListFailuresCallback(observed(c.ofPartition(func(p *partition) int64 { return p.listFailures() }))),
 		b.RegisterProcessorTopkKeysAlteredCallback(observed(c.perReason(
 			reason{"cut", func(t *tally) *atomic.Uint64 { return &t.cut }},
 			reason{"repaired", func(t *tally) *atomic.Uint64 { return &t.repaired }},
 		))),
-		b.RegisterProcessorTopkPendingBytesCallback(observed(func(o observe) {
-			_, bytes := c.pending.count(0)
-			o(bytes)
-		})),
+		b.RegisterProcessorTopkPendingBytesCallback(observed(func(o observe) { o(c.pending.Bytes()) })),
 		b.RegisterProcessorTopkRecordsCountedCallback(observed(c.perRule(func(l *ledger) int64 { return int64(l.tally.counted.Load()) }))),
 		b.RegisterProcessorTopkRecordsFutureCallback(observed(c.perRule(func(l *ledger) int64 { return int64(l.tally.future.Load()) }))),
 		b.RegisterProcessorTopkRecordsLateCallback(observed(c.perRule(func(l *ledger) int64 { return int64(l.tally.late.Load()) }))),
@@ -64,9 +59,9 @@ func newTelemetry(c *counter, set component.TelemetrySettings) (*telemetry, erro
 			reason{"total", func(t *tally) *atomic.Uint64 { return &t.full }},
 		))),
 		b.RegisterProcessorTopkRequestsCallback(observed(c.observeRequests)),
-		b.RegisterProcessorTopkSentBytesCallback(observed(c.perGateway(func(g *gateway) int64 { return int64(g.stats.bytes.Load()) }))),
+		b.RegisterProcessorTopkSentBytesCallback(observed(c.perGateway(func(g *uplink.Sender) int64 { return int64(g.Stats.Bytes.Load()) }))),
 		b.RegisterProcessorTopkStatesRefusedCallback(observed(c.observeRefused)),
-		b.RegisterProcessorTopkStatesSentCallback(observed(c.perGateway(func(g *gateway) int64 { return int64(g.stats.states.Load()) }))),
+		b.RegisterProcessorTopkStatesSentCallback(observed(c.perGateway(func(g *uplink.Sender) int64 { return int64(g.Stats.States.Load()) }))),
 		b.RegisterProcessorTopkStorageFailuresCallback(observed(c.ofVault(func(v *vault) int64 { return int64(v.failures.Load()) }))),
 		b.RegisterProcessorTopkStorageUpCallback(observed(c.ofVault(func(v *vault) int64 { return int64(oneIf(v.isUp())) }))),
 		b.RegisterProcessorTopkStoredDamagedCallback(observed(c.ofVault(func(v *vault) int64 { return int64(v.damaged()) }))),
@@ -87,8 +82,8 @@ func observed(read func(observe)) metric.Int64Callback {
 	}
 }
 
-func ruleAttr(l *ledger) attribute.KeyValue     { return attribute.String("rule", l.definition.Name) }
-func gatewayAttr(g *gateway) attribute.KeyValue { return attribute.Int("gateway", g.index) }
+func ruleAttr(l *ledger) attribute.KeyValue           { return attribute.String("rule", l.definition.Name) }
+func gatewayAttr(g *uplink.Sender) attribute.KeyValue { return attribute.Int("gateway", g.Index) }
 
 func (c *counter) perRule(read func(*ledger) int64) func(observe) {
 	return func(o observe) {
@@ -98,9 +93,9 @@ func (c *counter) perRule(read func(*ledger) int64) func(observe) {
 	}
 }
 
-func (c *counter) perGateway(read func(*gateway) int64) func(observe) {
+func (c *counter) perGateway(read func(*uplink.Sender) int64) func(observe) {
 	return func(o observe) {
-		for _, g := range c.gateways {
+		for _, g := range c.senders {
 			o(read(g), gatewayAttr(g))
 		}
 	}
@@ -110,6 +105,14 @@ func (c *counter) ofVault(read func(*vault) int64) func(observe) {
 	return func(o observe) {
 		if c.vault != nil {
 			o(read(c.vault))
+		}
+	}
+}
+
+func (c *counter) ofPartition(read func(*partition) int64) func(observe) {
+	return func(o observe) {
+		if c.partition != nil {
+			o(read(c.partition), ruleAttr(c.partition.ledger))
 		}
 	}
 }
@@ -130,26 +133,26 @@ func (c *counter) perReason(reasons ...reason) func(observe) {
 }
 
 func (c *counter) observeDropped(o observe) {
-	for _, g := range c.gateways {
-		for reason, name := range droppedReason {
-			for rule, n := range c.pending.dropped[g.index][reason].all(c.ledgers) {
-				o(int64(n), gatewayAttr(g), attribute.String("rule", rule), attribute.String("reason", name))
+	for _, g := range c.senders {
+		for reason := range uplink.DropReasons {
+			for rule, n := range c.pending.Dropped[g.Index][reason].All(c.ruleNames()) {
+				o(int64(n), gatewayAttr(g), attribute.String("rule", rule), attribute.String("reason", uplink.DropReason(reason)))
 			}
 		}
 	}
 }
 
 func (c *counter) observeRequests(o observe) {
-	for _, g := range c.gateways {
-		o(int64(g.stats.answered.Load()), gatewayAttr(g), attribute.String("outcome", "answered"))
-		o(int64(g.stats.failed.Load()), gatewayAttr(g), attribute.String("outcome", "failed"))
-		o(int64(g.stats.refused.Load()), gatewayAttr(g), attribute.String("outcome", "refused"))
+	for _, g := range c.senders {
+		o(int64(g.Stats.Answered.Load()), gatewayAttr(g), attribute.String("outcome", "answered"))
+		o(int64(g.Stats.Failed.Load()), gatewayAttr(g), attribute.String("outcome", "failed"))
+		o(int64(g.Stats.Refused.Load()), gatewayAttr(g), attribute.String("outcome", "refused"))
 	}
 }
 
 func (c *counter) observeRefused(o observe) {
-	for _, g := range c.gateways {
-		for rule, n := range g.stats.statesRefused.all(c.ledgers) {
+	for _, g := range c.senders {
+		for rule, n := range g.Stats.StatesRefused.All(c.ruleNames()) {
 			o(int64(n), gatewayAttr(g), attribute.String("rule", rule))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
+	"github.com/otel-topk/collector/internal/uplink"
 	"github.com/otel-topk/collector/processor/topkprocessor/internal/metadatatest"
 )
 
@@ -81,8 +82,8 @@ func TestGatewaysAreCountedApart(t *testing.T) {
 	require.NoError(t, p.ConsumeLogs(t.Context(), tenantLogs(time.Now(), "a")))
 	c.merger.closeAll(time.Now().UnixNano())
 	require.Eventually(t, func() bool {
-		n, _ := c.pending.count(0)
-		return n == 0 && c.gateways[1].stats.failed.Load() > 0
+		n, _ := c.pending.Count(0)
+		return n == 0 && c.senders[1].Stats.Failed.Load() > 0
 	}, 10*time.Second, time.Millisecond)
 
 	points := func(first, second int64) (points []metricdata.DataPoint[int64]) {
@@ -94,11 +95,11 @@ func TestGatewaysAreCountedApart(t *testing.T) {
 	ignore := metricdatatest.IgnoreTimestamp()
 	metadatatest.AssertEqualProcessorTopkFinalsPending(t, tel, points(0, 1), ignore)
 	metadatatest.AssertEqualProcessorTopkStatesSent(t, tel, points(1, 0), ignore)
-	require.Eventually(t, c.gateways[1].stats.down.Load, 10*time.Second, time.Millisecond)
+	require.Eventually(t, c.senders[1].Stats.Down.Load, 10*time.Second, time.Millisecond)
 	metadatatest.AssertEqualProcessorTopkGatewayUp(t, tel, points(1, 0), ignore)
-	_, bytes := c.pending.count(1)
+	_, bytes := c.pending.Count(1)
 	metadatatest.AssertEqualProcessorTopkPendingBytes(t, tel, []metricdata.DataPoint[int64]{{Value: bytes}}, ignore)
-	for name, check := range map[string]int{"requests": 2 * 3, "dropped": 2 * int(dropReasons), "refused": 2} {
+	for name, check := range map[string]int{"requests": 2 * 3, "dropped": 2 * int(uplink.DropReasons), "refused": 2} {
 		metric := map[string]string{
 			"requests": "otelcol_processor_topk_requests", "dropped": "otelcol_processor_topk_finals_dropped", "refused": "otelcol_processor_topk_states_refused",
 		}[name]

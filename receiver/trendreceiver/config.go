@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
 
 	"github.com/otel-topk/collector/internal/board"
+	"github.com/otel-topk/collector/internal/uplink"
 	"github.com/otel-topk/collector/internal/window"
 	"github.com/otel-topk/collector/internal/wire"
 )
@@ -40,6 +41,20 @@ type Config struct {
 
 	// Keep says how long the parts of windows are kept.
 	Keep KeepConfig `mapstructure:"keep"`
+
+	// Gateways make this gateway a shard of each of them: they receive its states, as it receives those of its shards. A list of
+	// otlp_grpc exporters, as of the topk processor. Default none.
+	Gateways []uplink.Gateway `mapstructure:"gateways"`
+
+	// Shard is the name of this gateway in the coverage of gateways. Default "": the collector's service.instance.id.
+	Shard string `mapstructure:"shard"`
+
+	// ReplicaSet is one name, of at most 128 bytes, for all gateways that are fed by the same shards and send to the same gateways:
+	// these count one of them. Default "": it has no replica.
+	ReplicaSet string `mapstructure:"replica_set"`
+
+	// Pending is the memory in bytes for final states that were not answered by gateways, at least 1 MiB. Default 256 MiB. 0 is refused.
+	Pending int64 `mapstructure:"pending"`
 
 	// PointQueries says which windows answer for keys that are not listed: global (default), all, or off.
 	PointQueries string `mapstructure:"point_queries"`
@@ -88,6 +103,8 @@ const (
 
 	leastSize = 1 << 20 // bytes, of a limit of memory
 
+	defaultPending = 256 << 20
+
 	maxRequestMiB = wire.MaxBodyBytes>>20 + 1 // one that holds the largest state
 	maxStreams    = 16                        // of a connection: a hundred shards behind one proxy are answered as fast as with more
 )
@@ -115,6 +132,7 @@ func createDefaultConfig() component.Config {
 		MaxStatesSize:   board.DefaultMaxLiveBytes,
 		MaxListsSize:    board.DefaultMaxListBytes,
 		MaxPartsSize:    board.DefaultMaxPartBytes,
+		Pending:         defaultPending,
 	}
 }
 
@@ -190,7 +208,32 @@ func (c *Config) Validate() error {
 	size("max_states_size", c.MaxStatesSize)
 	size("max_lists_size", c.MaxListsSize)
 	size("max_parts_size", c.MaxPartsSize)
+	size("pending", c.Pending)
+	errs = append(errs, c.validateAscent()...)
 	return errors.Join(errs...)
+}
+
+// validateAscent checks what makes this gateway a shard of others.
+func (c *Config) validateAscent() (errs []error) {
+	for i := range c.Gateways {
+		for _, err := range c.Gateways[i].Problems() {
+			errs = append(errs, fmt.Errorf("gateways[%d].%w", i, err))
+		}
+	}
+	if n := len(c.Shard); n > wire.MaxShardBytes {
+		errs = append(errs, fmt.Errorf("shard: %d bytes, allowed are %d", n, wire.MaxShardBytes))
+	}
+	if n := len(c.ReplicaSet); n > wire.MaxReplicaSetBytes {
+		errs = append(errs, fmt.Errorf("replica_set: %d bytes, allowed are %d", n, wire.MaxReplicaSetBytes))
+	}
+	switch {
+	case len(c.Gateways) == 0 && c.ReplicaSet != "":
+		errs = append(errs, fmt.Errorf("replica_set: %q, and gateways is empty: only gateways count replicas once", c.ReplicaSet))
+	case len(c.Gateways) > 0 && c.Storage == nil && c.ReplicaSet == "":
+		errs = append(errs, errors.New("storage: none, with gateways it is needed: without it, what went up before a restart and comes from the shards "+
+			"again would count twice above; or a replica_set, by which the larger of both counts"))
+	}
+	return errs
 }
 
 func (c *Config) validateWindows() (errs []error) {

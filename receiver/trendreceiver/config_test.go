@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/otel-topk/collector/internal/board"
+	"github.com/otel-topk/collector/internal/uplink"
 )
 
 func TestNothingNeedsToBeSet(t *testing.T) {
@@ -72,6 +73,10 @@ func TestEveryKeyIsRead(t *testing.T) {
 	want.MaxStatesSize = 1 << 20
 	want.MaxListsSize = 2 << 20
 	want.MaxPartsSize = 3 << 20
+	world := uplink.NewDefaultGateway()
+	world.ClientConfig.Endpoint, world.ClientConfig.TLS.Insecure, world.Rules = "world:7071", false, []string{"tenants"}
+	want.Gateways = []uplink.Gateway{world}
+	want.Shard, want.ReplicaSet, want.Pending = "eu", "west", 4<<20
 	assert.Equal(t, want, cfg)
 	assert.False(t, cfg.Protocols.HTTP.HasValue(), "only the written protocols are on")
 }
@@ -91,10 +96,19 @@ func TestAllProblemsAreToldAtOnceByTheirKeys(t *testing.T) {
 		"max_lists_size":   -1,
 		"max_parts_size":   4096,
 		"protocols":        nil,
+		"pending":          1,
+		"shard":            strings.Repeat("s", 257),
+		"replica_set":      strings.Repeat("r", 129),
+		"gateways":         []any{map[string]any{"endpoint": "", "rules": []any{}}},
 	})
 	err := confmap.Validate(cfg)
 	for _, want := range []string{
 		"protocols: must specify at least one protocol",
+		"pending: 1 bytes, allowed is 1048576 or more",
+		"shard: 257 bytes, allowed are 256",
+		"replica_set: 129 bytes, allowed are 128",
+		"gateways[0].endpoint: ",
+		"gateways[0].rules: empty",
 		`clock: "moon", allowed are ["wall" "event"]`,
 		"windows[0]: 1m30s, a multiple of 1m0s from 1m0s to 24h0m0s is allowed",
 		"windows[1]: -5m0s, ",
@@ -131,7 +145,7 @@ func TestAnUnknownKeyIsRefused(t *testing.T) {
 func TestEverySnippetOfTheReadmeIsValid(t *testing.T) {
 	readme := read(t, "README.md")
 	snippets := strings.Split(readme, "```yaml\n")[1:]
-	require.Len(t, snippets, 3)
+	require.Len(t, snippets, 4)
 	for _, s := range snippets {
 		text, _, ok := strings.Cut(s, "```")
 		require.True(t, ok)
@@ -168,4 +182,22 @@ func read(t *testing.T, path string) string {
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return string(b)
+}
+
+func TestWhatGoesUpNeedsAStorageOrAReplicaSet(t *testing.T) {
+	gateways := []any{map[string]any{"endpoint": "localhost:1"}}
+	for name, tt := range map[string]struct {
+		written map[string]any
+		want    string
+	}{
+		"neither":             {map[string]any{"gateways": gateways}, "storage: none, with gateways it is needed"},
+		"a replica of nobody": {map[string]any{"replica_set": "west"}, `replica_set: "west", and gateways is empty`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.ErrorContains(t, confmap.Validate(load(t, tt.written)), tt.want)
+		})
+	}
+	for _, key := range []string{"storage", "replica_set"} {
+		require.NoError(t, confmap.Validate(load(t, map[string]any{"gateways": gateways, key: "some"})))
+	}
 }

@@ -50,10 +50,12 @@ func (t *trend) publish(ctx context.Context) int {
 	var now time.Time
 	var out board.Publication
 	var stats board.Stats
-	_ = t.change(ctx, func(b *board.Board) { // an error is told; lists do not wait for a storage that fails
-		now = t.now()
-		out = b.Publish(now.UnixNano())
-		stats = b.Stats()
+	t.ascent.publishing(func() error {
+		return t.change(ctx, func(b *board.Board) { // an error is told; lists do not wait for a storage that fails
+			now = t.now()
+			out = b.Publish(now.UnixNano())
+			stats = b.Stats()
+		})
 	})
 	t.telemetry.anew(out.Anew)
 	t.telemetry.limits(stats)

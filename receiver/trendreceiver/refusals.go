@@ -108,6 +108,8 @@ func reasonOf(err error) string {
 		return "rules"
 	case errors.Is(err, board.ErrWeight):
 		return "weight"
+	case errors.Is(err, board.ErrLoop):
+		return "loop"
 	case errors.Is(err, board.ErrTooLate):
 		return "too_late"
 	case errors.Is(err, board.ErrTooEarly):

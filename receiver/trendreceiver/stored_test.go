@@ -49,6 +49,7 @@ type disk struct {
 	mu      sync.Mutex
 	opening error // of GetClient
 	writing error // of every write
+	reading error // of every read of a value
 	clients []*diskClient
 	writes  atomic.Pointer[[]string] // keys of the last transaction
 	hold    chan struct{}            // that writes wait for; nil: for nothing
@@ -113,6 +114,9 @@ type diskClient struct {
 
 func (c *diskClient) Batch(ctx context.Context, ops ...*xstorage.Operation) error {
 	var writes []string
+	if len(ops) > 0 && ops[0].Type == xstorage.Get && c.disk.reading != nil {
+		return c.disk.reading
+	}
 	for _, op := range ops {
 		if op.Type != xstorage.Get {
 			writes = append(writes, op.Key)

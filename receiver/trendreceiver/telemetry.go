@@ -98,14 +98,15 @@ func (t *telemetry) observeStorage(s *storage) error {
 	)
 }
 
-// bounded tells how much memory the board takes at most, and of which limits that is.
-func (t *telemetry) bounded(cfg board.Config) {
+// bounded tells how much memory the board and sending to gateways take at most, and of which limits that is.
+func (t *telemetry) bounded(cfg board.Config, uplink int64) {
 	m := board.MemoryOf(cfg)
 	t.logger.Info("Merging",
 		zap.Int("max_rules", cfg.MaxRules), zap.Int("max_groups", cfg.MaxGroups), zap.Int("max_shards", cfg.MaxEpochs), zap.Int("windows", len(cfg.Windows)),
-		zap.Int64("memory_bound_bytes", m.Total()),
+		zap.Int64("memory_bound_bytes", m.Total()+uplink),
 		zap.Int64("states_bytes", m.States), zap.Int64("lists_bytes", m.Lists), zap.Int64("parts_bytes", m.Parts),
-		zap.Int64("shards_bytes", m.Shards+m.Identities), zap.Int64("rules_bytes", m.Rules+m.Coverage), zap.Int64("scratch_bytes", m.Scratch))
+		zap.Int64("shards_bytes", m.Shards+m.Identities), zap.Int64("rules_bytes", m.Rules+m.Coverage), zap.Int64("scratch_bytes", m.Scratch),
+		zap.Int64("uplink_bytes", uplink))
 }
 
 // restored tells what the process before left.
@@ -118,6 +119,11 @@ func (t *telemetry) restored(s board.Stats) {
 // storageClosed tells that the storage is not used until the next start.
 func (t *telemetry) storageClosed(err error) {
 	t.logger.Error("The storage cannot be used: what is answered is lost with this process", zap.Error(err))
+}
+
+// staysBelow tells that this gateway is no shard of its gateways until the next start.
+func (t *telemetry) staysBelow() {
+	t.logger.Error("Nothing goes up to gateways: without the storage it would count twice there")
 }
 
 // committed counts a write to the storage.
@@ -160,11 +166,14 @@ type limit struct{ name, rule string }
 // reached counts what each limit turned away or left out.
 func reached(s board.Stats) map[limit]uint64 {
 	counts := map[limit]uint64{
-		{name: "max_rules"}:      s.RefusedRules,
-		{name: "max_lists_size"}: s.CrowdedRules,
-		{name: "overload"}:       s.Overloaded,
-		{name: "parts"}:          s.GivenUpParts,
-		{name: "total"}:          s.Unmerged,
+		{name: "max_rules"}:       s.RefusedRules,
+		{name: "max_lists_size"}:  s.CrowdedRules,
+		{name: "overload"}:        s.Overloaded,
+		{name: "parts"}:           s.GivenUpParts,
+		{name: "total"}:           s.Unmerged,
+		{name: "state_size"}:      s.Oversized,
+		{name: "max_states_size"}: s.HeldBack,
+		{name: "told_rules"}:      s.Untold,
 	}
 	for rule, n := range s.OverflowedGroups {
 		counts[limit{"max_groups", rule}] = n

@@ -15,6 +15,8 @@ import (
 
 	"github.com/otel-topk/collector/internal/board"
 	"github.com/otel-topk/collector/internal/depot"
+	"github.com/otel-topk/collector/internal/uplink"
+	"github.com/otel-topk/collector/internal/wire"
 )
 
 const (
@@ -34,6 +36,7 @@ type trend struct {
 	gauges    *gauges       // nil: no metrics pipeline
 	hosts     []component.Host
 	now       func() time.Time // what the board goes by
+	connect   uplink.Connect   // to gateways
 
 	gate     *gate
 	otlp     receiver.Logs
@@ -46,6 +49,7 @@ type trend struct {
 	since    time.Time  // when it was locked
 	board    *board.Board
 	storage  *storage      // nil: none
+	ascent   *ascent       // nil: this gateway is no shard of another
 	restored bool          // the board began with what was stored
 	first    chan struct{} // something may be there to publish; read until the first publication
 }
@@ -56,7 +60,7 @@ func newTrend(cfg *Config, set receiver.Settings) (*trend, error) {
 		return nil, err
 	}
 	return &trend{
-		cfg: cfg, set: set, telemetry: tel, gate: &gate{telemetry: tel}, now: time.Now, patience: patience, first: make(chan struct{}, 1),
+		cfg: cfg, set: set, telemetry: tel, connect: uplink.ConnectOTLP, gate: &gate{telemetry: tel}, now: time.Now, patience: patience, first: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -72,6 +76,9 @@ func (t *trend) Start(ctx context.Context, host component.Host) error {
 	if err := otlp.Start(ctx, gatedHost{host, t.gate}); err != nil {
 		return errors.Join(err, otlp.Shutdown(ctx), t.storage.close(ctx))
 	}
+	if err := t.ascent.start(ctx, host); err != nil {
+		return errors.Join(err, otlp.Shutdown(ctx), t.storage.close(ctx))
+	}
 	t.otlp = otlp
 	publishing, cancel := context.WithCancel(context.Background())
 	t.stop, t.cancel, t.done = make(chan struct{}), cancel, make(chan struct{})
@@ -82,28 +89,61 @@ func (t *trend) Start(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// open makes the board, with what is stored.
+// open makes the board, with what is stored. A storage of which that cannot be read is not used.
 func (t *trend) open(ctx context.Context, host component.Host) error {
 	s, err := t.openStorage(ctx, host)
 	if err != nil {
 		return err
 	}
-	t.storage, t.board = s, board.New(t.boardConfig(s))
-	if s != nil {
-		if err := t.restore(ctx); err != nil {
-			t.withoutStorage(errors.Join(err, s.close(ctx)))
-			t.storage, t.board = nil, board.New(t.boardConfig(nil))
-		}
+	t.storage = s
+	failed, err := t.begin(ctx)
+	if failed != nil {
+		t.withoutStorage(errors.Join(failed, s.close(ctx)))
+		t.storage = nil
+		_, err = t.begin(ctx)
 	}
-	t.telemetry.bounded(t.boardConfig(t.storage))
-	err = t.telemetry.observe(t.stats)
+	t.telemetry.bounded(t.boardConfig(t.storage), t.uplinkBound())
+	err = errors.Join(err, t.telemetry.observe(t.stats))
 	if t.cfg.Storage != nil {
 		err = errors.Join(err, t.telemetry.observeStorage(t.storage))
+	}
+	if len(t.cfg.Gateways) > 0 {
+		err = errors.Join(err, t.telemetry.observeAscent(t.ascent, len(t.cfg.Gateways)))
 	}
 	if err != nil {
 		err = errors.Join(err, t.storage.close(ctx))
 	}
 	return err
+}
+
+// begin with what is in the storage, if there is one. The first error is of the storage.
+func (t *trend) begin(ctx context.Context) (failed, err error) {
+	t.ascent = nil
+	if len(t.cfg.Gateways) > 0 {
+		switch sender, failed := t.storage.sender(ctx); {
+		case failed != nil:
+			return failed, nil
+		case t.storage == nil && t.cfg.ReplicaSet == "":
+			t.telemetry.staysBelow()
+		default:
+			if err := t.openAscent(sender); err != nil {
+				return nil, err
+			}
+		}
+	}
+	t.board = board.New(t.boardConfig(t.storage))
+	if t.storage == nil {
+		return nil, nil
+	}
+	return t.restore(ctx), nil
+}
+
+// uplinkBound is the most memory that sending to gateways takes.
+func (t *trend) uplinkBound() int64 {
+	if t.ascent == nil {
+		return 0
+	}
+	return uplink.MemoryBound(t.cfg.Pending, len(t.ascent.senders), wire.MaxBodyBytes)
 }
 
 // restore the board. What cannot be stored now is told, and no reason not to start.
@@ -145,6 +185,9 @@ func (t *trend) boardConfig(s *storage) board.Config {
 		MaxListBytes: t.cfg.MaxListsSize,
 		Pause:        t.pause,
 	}
+	if t.ascent != nil {
+		cfg.Ascent = &t.ascent.board
+	}
 	if s != nil {
 		cfg.Shelf = s
 	}
@@ -180,7 +223,7 @@ func (t *trend) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 		err = errors.Join(err, ctx.Err())
 	}
-	return errors.Join(err, t.storage.close(ctx))
+	return errors.Join(err, t.ascent.shutdown(ctx), t.storage.close(ctx))
 }
 
 // stopListening waits for the requests that are being answered, but no longer than it may take to answer one: a client that

@@ -36,10 +36,16 @@ type Collector struct {
 }
 
 // Binaries by the target of the Makefile that builds them.
-var targets = map[string]string{"otelcol-topk": "build", "otelcol-bench": "bench-collectors"}
+var targets = map[string]string{"otelcol-topk": "build", "topk": "build", "otelcol-bench": "bench-collectors", "otelcol-router": "router"}
 
 // Binary is the path of bin/name.
 func Binary(t testing.TB, name string) string {
+	t.Helper()
+	return File(t, filepath.Join("bin", name), targets[name])
+}
+
+// File is the path of a file that the Makefile builds, by that target.
+func File(t testing.TB, name, target string) string {
 	t.Helper()
 	dir, err := os.Getwd()
 	require.NoError(t, err)
@@ -50,9 +56,9 @@ func Binary(t testing.TB, name string) string {
 		require.NotEqual(t, filepath.Dir(dir), dir, "this test does not run inside the repository")
 		dir = filepath.Dir(dir)
 	}
-	file := filepath.Join(dir, "bin", name)
+	file := filepath.Join(dir, name)
 	if _, err := os.Stat(file); err != nil {
-		t.Fatalf("%v: run make %s first", err, targets[name])
+		t.Fatalf("%v: run make %s first", err, target)
 	}
 	return file
 }
@@ -170,6 +176,11 @@ func (c *Collector) end() {
 func (c *Collector) Again(t testing.TB) *Collector {
 	t.Helper()
 	return run(t, c.Ports, c.file, c.args)
+}
+
+// CPU time that the process used, once it has ended.
+func (c *Collector) CPU() time.Duration {
+	return c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
 }
 
 // PID of the process.

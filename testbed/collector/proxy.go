@@ -35,13 +35,14 @@ type request struct {
 // mostHeld is how many requests are held back at a time.
 const mostHeld = 200
 
-// NewProxy listens at address until the test ends and passes on to the server at to.
-func NewProxy(t testing.TB, address, to string, seed uint64) *Proxy {
+// NewProxy listens at address until the test ends and passes on to the server at to. Options are of the gRPC server that it is.
+func NewProxy(t testing.TB, address, to string, seed uint64, options ...grpc.ServerOption) *Proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)
 	require.NoError(t, err)
 	p := &Proxy{to: NewSender(t, to), rng: rand.New(rand.NewPCG(seed, 0)), counts: make(map[string]int)}
-	server := grpc.NewServer(grpc.ForceServerCodecV2(rawCodec{}), grpc.UnknownServiceHandler(p.handle), grpc.MaxRecvMsgSize(64<<20))
+	options = append(options, grpc.ForceServerCodecV2(rawCodec{}), grpc.UnknownServiceHandler(p.handle), grpc.MaxRecvMsgSize(64<<20))
+	server := grpc.NewServer(options...)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 	return p

@@ -15,6 +15,14 @@ func (c *Collector) Configure(t testing.TB, config string) {
 	require.NoError(t, os.WriteFile(c.args[1], []byte(c.Ports.Expand(t, config)), 0o600))
 }
 
+// Config that the collector's file holds.
+func (c *Collector) Config(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile(c.args[1])
+	require.NoError(t, err)
+	return string(text)
+}
+
 // Reload has a running collector take its file anew, and waits until it is ready again.
 func (c *Collector) Reload(t testing.TB) {
 	t.Helper()

@@ -20,9 +20,12 @@ import (
 // TestScenarios runs the files of testdata, all on the event clock. Their commands:
 //
 //	start [signal=logs|traces|metrics]   a collector with these rules, which answers too
+//	archive                              a collector that archives and recounts, too
 //	gateway                              a collector that answers for shards
 //	shard [signal=logs|traces|metrics]   one of these, with these rules
 //	logs, spans, points [shard=i]        send these records (record_test.go), to the i-th shard
+//	archived [signal=…] records=n        wait until so many lie in the archive
+//	recount                              what comes out of these calls of /v1/recounts
 //	list                                 what /v1/trending answers to these queries
 //	count                                what /v1/count answers
 //	get                                  the status and body of these paths
@@ -37,16 +40,28 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-type scenario struct{ *deployment }
+type scenario struct {
+	*deployment
+	archive *archiving
+}
 
 func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
-	shard, signal := 0, "logs"
+	shard, records, signal := 0, 0, "logs"
 	d.MaybeScanArgs(t, "shard", &shard)
+	d.MaybeScanArgs(t, "records", &records)
 	d.MaybeScanArgs(t, "signal", &signal)
 	switch d.Cmd {
 	case "start":
 		s.deployment = startSingle(t, "event", signal, indented(d.Input))
 		return "ready"
+	case "archive":
+		s.archive = startArchiving(t, "event", indented(d.Input))
+		s.deployment = s.archive.deployment
+		return "ready"
+	case "archived":
+		return s.archived(t, signal, records)
+	case "recount":
+		return await(d, func(line string) string { return s.recount(t, line) })
 	case "gateway":
 		s.deployment = startGateway(t, "event")
 		return "ready"
@@ -79,7 +94,7 @@ func indented(text string) string {
 // await asks for an answer to each line of input until all are the expected ones, or none has changed for a while.
 func await(d *datadriven.TestData, answer func(line string) string) string {
 	const (
-		patience = 15 * time.Second
+		patience = time.Minute             // old hours are counted exactly within half of it
 		settled  = 1500 * time.Millisecond // for -rewrite
 	)
 	start := time.Now()
@@ -141,6 +156,9 @@ func (s *scenario) list(t *testing.T, query string) string {
 		if count.n > 0 {
 			fmt.Fprintf(&b, ", %d %s", count.n, count.name)
 		}
+	}
+	if !l.Approximate {
+		b.WriteString(", exact")
 	}
 	if l.Certified {
 		b.WriteString(", certified")

@@ -18,10 +18,12 @@ import (
 var addresses = []struct{ of, key, value string }{
 	{"receivers::otlp::protocols::grpc", "endpoint", "<otlp>"},
 	{"receivers::otlp::protocols::http", "endpoint", "<otlp_http>"},
+	{"receivers::events", "endpoint", "<events>"},
 	{"receivers::trend", "protocols::grpc::endpoint", "<states>"},
 	{"exporters::topk", "endpoint", "<api>"},
 	{"exporters::prometheus", "endpoint", "<prometheus>"},
 	{"extensions::health_check", "endpoint", "<health>"},
+	{"processors::topk::partition::lists", "endpoint", "http://<api>"},
 }
 
 // Path of a file of the repository.
@@ -37,11 +39,11 @@ func Read(t testing.TB, name string) string {
 	return string(text)
 }
 
-// Load reads a configuration for collector.Start. Further ones, of YAML text, are merged into it. Where the folder
-// of storage is left to the environment, each that is loaded has one of its own.
+// Load reads a configuration for collector.Start. Further ones, of YAML text, are merged into it. Where the folder of storage, or
+// the archive, is left to the environment, each that is loaded has one of its own.
 func Load(t testing.TB, name string, over ...string) string {
 	t.Helper()
-	conf := parse(t, Read(t, name))
+	conf := parse(t, strings.ReplaceAll(Read(t, name), "${file:", "${file:"+Path(t, ".")+"/"))
 	for _, text := range over {
 		require.NoError(t, conf.Merge(parse(t, text)))
 	}
@@ -53,21 +55,43 @@ func Load(t testing.TB, name string, over ...string) string {
 	if conf.IsSet("processors::topk") {
 		set(t, conf, "processors::topk::gateways", gateways(conf))
 	}
+	for _, kafka := range []string{"receivers::kafka", "exporters::kafka"} {
+		if conf.IsSet(kafka) {
+			set(t, conf, kafka+"::brokers", []any{"<kafka>"})
+		}
+	}
+	if conf.IsSet("exporters::load_balancing") {
+		set(t, conf, "exporters::load_balancing::resolver::static::hostnames", []any{"<shard_a>", "<shard_b>"})
+	}
+	if conf.IsSet("exporters::topk::redis") {
+		set(t, conf, "exporters::topk::redis::endpoint", "<redis>")
+	}
+	if conf.IsSet("receivers::trend::gateways") {
+		set(t, conf, "receivers::trend::gateways", []any{map[string]any{"endpoint": "<above>"}})
+	}
 	if dir, _ := conf.Get("extensions::file_storage::directory").(string); strings.Contains(dir, "${env:") {
 		dir := t.TempDir()
 		for _, key := range []string{"file_storage::directory", "file_storage::compaction::directory", "storage_check::directory"} {
 			set(t, conf, "extensions::"+key, dir)
 		}
 	}
+	if archive, _ := conf.Get("exporters::parquet::archive").(string); strings.Contains(archive, "${env:") {
+		dir := t.TempDir()
+		set(t, conf, "exporters::parquet::archive", "file://"+dir)
+		set(t, conf, "exporters::topk::recount::archive", "file://"+dir)
+	}
+	if dir, _ := conf.Get("exporters::parquet::directory").(string); strings.Contains(dir, "${env:") {
+		set(t, conf, "exporters::parquet::directory", t.TempDir())
+	}
 	merged, err := yaml.Marshal(conf.ToStringMap())
 	require.NoError(t, err)
 	return string(merged)
 }
 
-// gateways of the processor, the default one if it names none, all at one address.
+// gateways of the processor, the default one if nothing is said of them, all at one address.
 func gateways(conf *confmap.Conf) []any {
-	list, _ := conf.Get("processors::topk::gateways").([]any)
-	if len(list) == 0 {
+	list, said := conf.Get("processors::topk::gateways").([]any)
+	if !said {
 		list = []any{map[string]any{}}
 	}
 	for _, gateway := range list {

@@ -30,7 +30,7 @@ func TestADamagedValueOfTheGatewayIsReportedAndTheRestIsServed(t *testing.T) {
 		for _, o := range append(l.others, l) {
 			done.add(o)
 		}
-		done.report(t, w)
+		done.report(t, w.count())
 	}()
 	for i := range *rounds {
 		seed := first + uint64(i)

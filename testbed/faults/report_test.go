@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/otel-topk/collector/testbed/bucket"
 )
 
 // tally of the rounds of a kind.
@@ -17,7 +19,7 @@ type tally struct {
 	first   uint64 // seed
 	rounds  int
 	kills   int
-	halves  int // kills that left a checkpoint half written
+	halves  int // kills that left a checkpoint, the files of a segment or a recount half done
 	hurts   int // stored values that were damaged
 	batches int // answered
 	repeats int // sent and not answered
@@ -35,13 +37,13 @@ var reported struct {
 }
 
 // report what was done until the test ended.
-func (t *tally) report(test *testing.T, w *watch) {
+func (t *tally) report(test *testing.T, reads int) {
 	outcome := "held"
 	if test.Failed() {
 		outcome = fmt.Sprintf("failed at seed %d", t.first+uint64(t.rounds))
 	}
 	row := fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d | %d | %d | %s |",
-		t.kind, t.first, t.rounds, t.kills, t.halves, t.hurts, t.batches, t.repeats, w.count(), outcome)
+		t.kind, t.first, t.rounds, t.kills, t.halves, t.hurts, t.batches, t.repeats, reads, outcome)
 	test.Log(row)
 	reported.Lock()
 	defer reported.Unlock()
@@ -51,15 +53,21 @@ func (t *tally) report(test *testing.T, w *watch) {
 const page = `# Rounds of faults
 
 Measured by ` + "`make faults`" + `: collectors killed by kill -9 at random moments under load, and started again from what they had stored.
-After each round every list and key was held against what clients had been answered and what they had sent.
+After each round every list and key was held against what clients had been answered and what they had sent; of the kinds that archive,
+every record of the archive.
 
-| kind | first seed | rounds | kills | of them within a checkpoint | values damaged | batches answered | batches sent without an answer | lists read meanwhile | promises |
+| kind | first seed | rounds | kills | of them within a checkpoint, a conversion or a recount | values damaged | batches answered | batches sent without an answer | lists, or archives, read meanwhile | promises |
 |---|---|---|---|---|---|---|---|---|---|
 %s
 `
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": bucket.AccessKey, "AWS_SECRET_ACCESS_KEY": bucket.SecretKey} {
+		if err := os.Setenv(name, value); err != nil { // of this process, and of the collectors that it starts
+			panic(err)
+		}
+	}
 	code := m.Run()
 	if *results != "" {
 		slices.Sort(reported.rows)

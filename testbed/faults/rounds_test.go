@@ -98,7 +98,7 @@ func (s *series) report(t *testing.T) {
 		s.kills += m.kills
 	}
 	s.add(s.ledger)
-	s.tally.report(t, s.watch)
+	s.tally.report(t, s.watch.count())
 }
 
 // awaitEdge waits, three times of four, for the next moment at which an agent closes a minute or the gateway folds one, if it is

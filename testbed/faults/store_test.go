@@ -14,8 +14,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// bucket that file_storage keeps everything in.
-var bucket = []byte("default")
+// everything is the bucket of bbolt that file_storage keeps it in.
+var everything = []byte("default")
 
 // place of a stored value.
 type place struct{ file, key string }
@@ -30,7 +30,7 @@ func (m *member) stored(t *testing.T) []place {
 		file := filepath.Join(m.folder, entry.Name())
 		require.NoError(t, within(file, func(db *bbolt.DB) error {
 			return db.View(func(tx *bbolt.Tx) error {
-				return tx.Bucket(bucket).ForEach(func(key, _ []byte) error {
+				return tx.Bucket(everything).ForEach(func(key, _ []byte) error {
 					list = append(list, place{file, string(key)})
 					return nil
 				})
@@ -46,9 +46,9 @@ func (p place) flip(t *testing.T, rng *rand.Rand) {
 	t.Helper()
 	require.NoError(t, within(p.file, func(db *bbolt.DB) error {
 		return db.Update(func(tx *bbolt.Tx) error {
-			value := slices.Clone(tx.Bucket(bucket).Get([]byte(p.key)))
+			value := slices.Clone(tx.Bucket(everything).Get([]byte(p.key)))
 			value[rng.IntN(len(value))] ^= 1 << rng.IntN(8)
-			return tx.Bucket(bucket).Put([]byte(p.key), value)
+			return tx.Bucket(everything).Put([]byte(p.key), value)
 		})
 	}))
 }

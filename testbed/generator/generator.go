@@ -23,6 +23,7 @@ type Config struct {
 type Record struct {
 	Region string // resource attribute cloud.region
 	Tenant string // tenant.id
+	Rank   int    // of the tenant, from 0
 	Client string // client.address
 	Route  string // http.route
 	Bytes  int64  // http.response.body.size
@@ -37,6 +38,8 @@ type Generator struct {
 	routes  *sampler
 	regions *sampler
 	padded  map[int]string // names of tenants by rank
+	surging int            // rank of the tenant that has share of all records beside its own
+	share   float64
 }
 
 // New makes a generator; two of the same configuration make the same records.
@@ -61,12 +64,20 @@ func New(cfg Config) (*Generator, error) {
 	}, nil
 }
 
+// Surge gives the tenant of a rank a share of all records from now on, from 0 to 1; the others divide the rest as before.
+func (g *Generator) Surge(rank int, share float64) { g.surging, g.share = rank, share }
+
 // next draws a record of one region.
 func (g *Generator) next(region int) Record {
 	route := g.routes.draw(g.rng)
+	rank := g.keys.draw(g.rng)
+	if g.share > 0 && g.rng.Float64() < g.share {
+		rank = g.surging
+	}
 	return Record{
-		Region: regionName(region),
-		Tenant: g.tenant(g.keys.draw(g.rng)),
+		Region: RegionName(region),
+		Tenant: g.tenant(rank),
+		Rank:   rank,
 		Client: clientAddress(g.keys.draw(g.rng)),
 		Route:  routeNames[route],
 		Bytes:  200 + int64(g.rng.ExpFloat64()*4000),
@@ -109,7 +120,8 @@ func clientAddress(rank int) string {
 	return netip.AddrFrom4([4]byte{10, byte(x >> 16), byte(x >> 8), byte(x)}).String()
 }
 
-func regionName(i int) string {
+// RegionName of the i-th region, from 0.
+func RegionName(i int) string {
 	if i < len(regionNames) {
 		return regionNames[i]
 	}

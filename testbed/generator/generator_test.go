@@ -122,3 +122,22 @@ func TestBadConfigurationsAreRefused(t *testing.T) {
 		assert.Error(t, err)
 	}
 }
+
+func TestATenantThatSurgesHasItsShare(t *testing.T) {
+	g, err := New(Config{Keys: 1000, Exponent: 1, Regions: 3})
+	require.NoError(t, err)
+	count := func() (n int) {
+		g.Logs(10_000, noon, func(r Record) {
+			assert.Equal(t, TenantName(r.Rank), r.Tenant)
+			if r.Rank == 700 {
+				n++
+			}
+		})
+		return n
+	}
+	assert.Less(t, count(), 100)
+	g.Surge(700, 0.2)
+	assert.InDelta(t, 2000, count(), 200)
+	g.Surge(700, 0)
+	assert.Less(t, count(), 100)
+}

@@ -75,7 +75,7 @@ func (g *Generator) Traces(n int, at time.Time, seen func(Record)) ptrace.Traces
 
 func putResource(res pcommon.Resource, region int) {
 	res.Attributes().PutStr("service.name", "shop")
-	res.Attributes().PutStr("cloud.region", regionName(region))
+	res.Attributes().PutStr("cloud.region", RegionName(region))
 }
 
 func (r Record) putAttributes(attributes pcommon.Map) {

@@ -1,4 +1,4 @@
-// Package servers_test holds the collector against programs of others: Prometheus and Chromium. `make test-servers`
+// Package servers_test holds the collector against programs of others: Prometheus, Chromium and an S3 server. `make test-servers`
 // installs them.
 package servers_test
 

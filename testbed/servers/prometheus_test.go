@@ -19,15 +19,18 @@ import (
 	"github.com/otel-topk/collector/testbed/examples"
 )
 
-// prometheus is a running server that scrapes each target every second.
+// prometheus is a running server that scrapes each target, and evaluates our alert rules, every second.
 type prometheus struct{ address string }
 
 func startPrometheus(t *testing.T, targets ...string) *prometheus {
 	t.Helper()
 	dir, address := t.TempDir(), collector.NewPorts().Address(t, "prometheus")
 	config := filepath.Join(dir, "prometheus.yml")
-	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil,
-		"scrape_configs: [{job_name: topk, scrape_interval: 1s, static_configs: [{targets: ['%s']}]}]", strings.Join(targets, "', '")), 0o600))
+	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `
+global: {evaluation_interval: 1s}
+rule_files: [%q]
+scrape_configs: [{job_name: topk, scrape_interval: 1s, static_configs: [{targets: ['%s']}]}]
+`, examples.Path(t, "deploy/prometheus/rules.yaml"), strings.Join(targets, "', '")), 0o600))
 	var output strings.Builder
 	cmd := exec.Command("prometheus", "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
 	cmd.Stdout, cmd.Stderr = &output, &output

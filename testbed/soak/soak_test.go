@@ -206,12 +206,15 @@ func (m *member) flat(t *testing.T) {
 		}
 		return most
 	}
-	for name, what := range map[string]func(sample) float64{
-		"resident memory": func(s sample) float64 { return s.resident },
-		"live heap":       func(s sample) float64 { return s.heap },
-		"goroutines":      func(s sample) float64 { return s.goroutines },
-		"files":           func(s sample) float64 { return s.files },
+	for name, of := range map[string]struct {
+		what   func(sample) float64
+		beside float64 // what chance may add to a quarter more
+	}{
+		"resident memory": {func(s sample) float64 { return s.resident }, 0},
+		"live heap":       {func(s sample) float64 { return s.heap }, 8 << 20}, // a checkpoint, or some requests, are under way or not
+		"goroutines":      {func(s sample) float64 { return s.goroutines }, 0},
+		"files":           {func(s sample) float64 { return s.files }, 0},
 	} {
-		assert.LessOrEqual(t, largest(second, what), 1.25*largest(first, what), "%s of the %s", name, m.name)
+		assert.LessOrEqual(t, largest(second, of.what), 1.25*largest(first, of.what)+of.beside, "%s of the %s", name, m.name)
 	}
 }

@@ -35,6 +35,16 @@ type TelemetryBuilder struct {
 	ExporterTopkLists           metric.Int64ObservableGauge
 	ExporterTopkListsRemoved    metric.Int64Counter
 	ExporterTopkPublications    metric.Int64Counter
+	ExporterTopkRecountDuration metric.Float64Histogram
+	ExporterTopkRecountLeftOut  metric.Int64Counter
+	ExporterTopkRecountRecords  metric.Int64Counter
+	ExporterTopkRecounts        metric.Int64Counter
+	ExporterTopkRecountsRunning metric.Int64ObservableGauge
+	ExporterTopkRecountsWaiting metric.Int64ObservableGauge
+	ExporterTopkRedisAge        metric.Int64ObservableGauge
+	ExporterTopkRedisFailures   metric.Int64ObservableCounter
+	ExporterTopkRedisLists      metric.Int64ObservableCounter
+	ExporterTopkRedisUp         metric.Int64ObservableGauge
 	ExporterTopkStorageFailures metric.Int64Counter
 	ExporterTopkStorageUp       metric.Int64ObservableGauge
 	ExporterTopkStoredDamaged   metric.Int64ObservableCounter
@@ -117,6 +127,96 @@ func (builder *TelemetryBuilder) RegisterExporterTopkListsCallback(cb metric.Int
 		cb(ctx, &observerInt64{inst: builder.ExporterTopkLists, obs: o})
 		return nil
 	}, builder.ExporterTopkLists)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterTopkRecountsRunningCallback sets callback for observable ExporterTopkRecountsRunning metric.
+func (builder *TelemetryBuilder) RegisterExporterTopkRecountsRunningCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterTopkRecountsRunning, obs: o})
+		return nil
+	}, builder.ExporterTopkRecountsRunning)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterTopkRecountsWaitingCallback sets callback for observable ExporterTopkRecountsWaiting metric.
+func (builder *TelemetryBuilder) RegisterExporterTopkRecountsWaitingCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterTopkRecountsWaiting, obs: o})
+		return nil
+	}, builder.ExporterTopkRecountsWaiting)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterTopkRedisAgeCallback sets callback for observable ExporterTopkRedisAge metric.
+func (builder *TelemetryBuilder) RegisterExporterTopkRedisAgeCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterTopkRedisAge, obs: o})
+		return nil
+	}, builder.ExporterTopkRedisAge)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterTopkRedisFailuresCallback sets callback for observable ExporterTopkRedisFailures metric.
+func (builder *TelemetryBuilder) RegisterExporterTopkRedisFailuresCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterTopkRedisFailures, obs: o})
+		return nil
+	}, builder.ExporterTopkRedisFailures)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterTopkRedisListsCallback sets callback for observable ExporterTopkRedisLists metric.
+func (builder *TelemetryBuilder) RegisterExporterTopkRedisListsCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterTopkRedisLists, obs: o})
+		return nil
+	}, builder.ExporterTopkRedisLists)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterTopkRedisUpCallback sets callback for observable ExporterTopkRedisUp metric.
+func (builder *TelemetryBuilder) RegisterExporterTopkRedisUpCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterTopkRedisUp, obs: o})
+		return nil
+	}, builder.ExporterTopkRedisUp)
 	if err != nil {
 		return err
 	}
@@ -224,6 +324,67 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_exporter_topk_publications",
 		metric.WithDescription("Records received, by outcome: taken; stale (older than what is served, or a roll-up that is kept already or would not be any more); unpaired (a window summary without its list); over_limit (a new list beyond max_lists, a roll-up of an hour for which max_history_size has no room); ahead (a roll-up of an hour that is not over); refused (no publication). [Development]"),
 		metric.WithUnit("{record}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterTopkRecountDuration, err = builder.meter.Float64Histogram(
+		"otelcol_exporter_topk_recount_duration",
+		metric.WithDescription("How long recounts ran that have ended, their last attempt. [Development]"),
+		metric.WithUnit("s"),
+		metric.WithExplicitBucketBoundaries([]float64{0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3000, 10000}...),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterTopkRecountLeftOut, err = builder.meter.Int64Counter(
+		"otelcol_exporter_topk_recount_left_out",
+		metric.WithDescription("Damaged and foreign files that recounts left out because recount.skip_damaged is set. [Development]"),
+		metric.WithUnit("{file}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterTopkRecountRecords, err = builder.meter.Int64Counter(
+		"otelcol_exporter_topk_recount_records",
+		metric.WithDescription("Archived records that recounts read. [Development]"),
+		metric.WithUnit("{record}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterTopkRecounts, err = builder.meter.Int64Counter(
+		"otelcol_exporter_topk_recounts",
+		metric.WithDescription("Recounts that have ended, by status, and those that were refused because as many waited as may. [Development]"),
+		metric.WithUnit("{recount}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterTopkRecountsRunning, err = builder.meter.Int64ObservableGauge(
+		"otelcol_exporter_topk_recounts_running",
+		metric.WithDescription("Recounts that run; only where recounts are configured. [Development]"),
+		metric.WithUnit("{recount}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterTopkRecountsWaiting, err = builder.meter.Int64ObservableGauge(
+		"otelcol_exporter_topk_recounts_waiting",
+		metric.WithDescription("Recounts that wait for others to end; only where recounts are configured. [Development]"),
+		metric.WithUnit("{recount}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterTopkRedisAge, err = builder.meter.Int64ObservableGauge(
+		"otelcol_exporter_topk_redis_age",
+		metric.WithDescription("Time since the last call of Redis that went well. [Development]"),
+		metric.WithUnit("s"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterTopkRedisFailures, err = builder.meter.Int64ObservableCounter(
+		"otelcol_exporter_topk_redis_failures",
+		metric.WithDescription("Calls of Redis that failed; what was to be written is tried again. [Development]"),
+		metric.WithUnit("{call}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterTopkRedisLists, err = builder.meter.Int64ObservableCounter(
+		"otelcol_exporter_topk_redis_lists",
+		metric.WithDescription("Lists that were written to Redis or read from it, by outcome. [Development]"),
+		metric.WithUnit("{list}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterTopkRedisUp, err = builder.meter.Int64ObservableGauge(
+		"otelcol_exporter_topk_redis_up",
+		metric.WithDescription("1 while Redis answers, 0 while it does not. [Development]"),
+		metric.WithUnit("1"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterTopkStorageFailures, err = builder.meter.Int64Counter(

@@ -32,6 +32,8 @@ type TelemetryBuilder struct {
 	ProcessorTopkFinalsPending     metric.Int64ObservableGauge
 	ProcessorTopkGatewayUp         metric.Int64ObservableGauge
 	ProcessorTopkGroupsOpen        metric.Int64ObservableGauge
+	ProcessorTopkHotKeys           metric.Int64ObservableGauge
+	ProcessorTopkHotListFailures   metric.Int64ObservableCounter
 	ProcessorTopkKeysAltered       metric.Int64ObservableCounter
 	ProcessorTopkPendingBytes      metric.Int64ObservableGauge
 	ProcessorTopkRecordsCounted    metric.Int64ObservableCounter
@@ -110,6 +112,36 @@ func (builder *TelemetryBuilder) RegisterProcessorTopkGroupsOpenCallback(cb metr
 		cb(ctx, &observerInt64{inst: builder.ProcessorTopkGroupsOpen, obs: o})
 		return nil
 	}, builder.ProcessorTopkGroupsOpen)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterProcessorTopkHotKeysCallback sets callback for observable ProcessorTopkHotKeys metric.
+func (builder *TelemetryBuilder) RegisterProcessorTopkHotKeysCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ProcessorTopkHotKeys, obs: o})
+		return nil
+	}, builder.ProcessorTopkHotKeys)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterProcessorTopkHotListFailuresCallback sets callback for observable ProcessorTopkHotListFailures metric.
+func (builder *TelemetryBuilder) RegisterProcessorTopkHotListFailuresCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ProcessorTopkHotListFailures, obs: o})
+		return nil
+	}, builder.ProcessorTopkHotListFailures)
 	if err != nil {
 		return err
 	}
@@ -379,6 +411,18 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_processor_topk_groups_open",
 		metric.WithDescription("Lists in the newest open minute, those of missing and overflow included. [Development]"),
 		metric.WithUnit("{list}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorTopkHotKeys, err = builder.meter.Int64ObservableGauge(
+		"otelcol_processor_topk_hot_keys",
+		metric.WithDescription("Keys that `partition` salts; only where it is configured. [Development]"),
+		metric.WithUnit("{key}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorTopkHotListFailures, err = builder.meter.Int64ObservableCounter(
+		"otelcol_processor_topk_hot_list_failures",
+		metric.WithDescription("Questions for the list of hot keys that got no answer; only where `partition` is configured. [Development]"),
+		metric.WithUnit("{request}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorTopkKeysAltered, err = builder.meter.Int64ObservableCounter(

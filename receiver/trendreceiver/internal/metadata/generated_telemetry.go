@@ -31,21 +31,29 @@ type TelemetryBuilder struct {
 	ReceiverTrendAccepted         metric.Int64ObservableCounter
 	ReceiverTrendCommitDuration   metric.Float64Histogram
 	ReceiverTrendEpochs           metric.Int64ObservableGauge
+	ReceiverTrendFinalsDropped    metric.Int64ObservableCounter
+	ReceiverTrendFinalsPending    metric.Int64ObservableGauge
 	ReceiverTrendFolded           metric.Int64ObservableCounter
+	ReceiverTrendGatewayUp        metric.Int64ObservableGauge
 	ReceiverTrendGroups           metric.Int64ObservableGauge
 	ReceiverTrendLimitReached     metric.Int64ObservableCounter
 	ReceiverTrendListBytes        metric.Int64ObservableGauge
 	ReceiverTrendPartBytes        metric.Int64ObservableGauge
 	ReceiverTrendParts            metric.Int64ObservableGauge
+	ReceiverTrendPendingBytes     metric.Int64ObservableGauge
 	ReceiverTrendPublishDuration  metric.Float64Histogram
 	ReceiverTrendPublishFailures  metric.Int64Counter
 	ReceiverTrendPublished        metric.Int64Counter
 	ReceiverTrendRefused          metric.Int64Counter
+	ReceiverTrendRequests         metric.Int64ObservableCounter
 	ReceiverTrendRollupsPublished metric.Int64Counter
 	ReceiverTrendRules            metric.Int64ObservableGauge
+	ReceiverTrendSentBytes        metric.Int64ObservableCounter
 	ReceiverTrendStale            metric.Int64ObservableCounter
 	ReceiverTrendStateBytes       metric.Int64ObservableGauge
 	ReceiverTrendStates           metric.Int64ObservableGauge
+	ReceiverTrendStatesRefused    metric.Int64ObservableCounter
+	ReceiverTrendStatesSent       metric.Int64ObservableCounter
 	ReceiverTrendStorageFailures  metric.Int64Counter
 	ReceiverTrendStorageUp        metric.Int64ObservableGauge
 	ReceiverTrendStoredDamaged    metric.Int64ObservableCounter
@@ -93,12 +101,57 @@ func (builder *TelemetryBuilder) RegisterReceiverTrendEpochsCallback(cb metric.I
 	return nil
 }
 
+// RegisterReceiverTrendFinalsDroppedCallback sets callback for observable ReceiverTrendFinalsDropped metric.
+func (builder *TelemetryBuilder) RegisterReceiverTrendFinalsDroppedCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ReceiverTrendFinalsDropped, obs: o})
+		return nil
+	}, builder.ReceiverTrendFinalsDropped)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterReceiverTrendFinalsPendingCallback sets callback for observable ReceiverTrendFinalsPending metric.
+func (builder *TelemetryBuilder) RegisterReceiverTrendFinalsPendingCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ReceiverTrendFinalsPending, obs: o})
+		return nil
+	}, builder.ReceiverTrendFinalsPending)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
 // RegisterReceiverTrendFoldedCallback sets callback for observable ReceiverTrendFolded metric.
 func (builder *TelemetryBuilder) RegisterReceiverTrendFoldedCallback(cb metric.Int64Callback) error {
 	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
 		cb(ctx, &observerInt64{inst: builder.ReceiverTrendFolded, obs: o})
 		return nil
 	}, builder.ReceiverTrendFolded)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterReceiverTrendGatewayUpCallback sets callback for observable ReceiverTrendGatewayUp metric.
+func (builder *TelemetryBuilder) RegisterReceiverTrendGatewayUpCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ReceiverTrendGatewayUp, obs: o})
+		return nil
+	}, builder.ReceiverTrendGatewayUp)
 	if err != nil {
 		return err
 	}
@@ -183,12 +236,57 @@ func (builder *TelemetryBuilder) RegisterReceiverTrendPartsCallback(cb metric.In
 	return nil
 }
 
+// RegisterReceiverTrendPendingBytesCallback sets callback for observable ReceiverTrendPendingBytes metric.
+func (builder *TelemetryBuilder) RegisterReceiverTrendPendingBytesCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ReceiverTrendPendingBytes, obs: o})
+		return nil
+	}, builder.ReceiverTrendPendingBytes)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterReceiverTrendRequestsCallback sets callback for observable ReceiverTrendRequests metric.
+func (builder *TelemetryBuilder) RegisterReceiverTrendRequestsCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ReceiverTrendRequests, obs: o})
+		return nil
+	}, builder.ReceiverTrendRequests)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
 // RegisterReceiverTrendRulesCallback sets callback for observable ReceiverTrendRules metric.
 func (builder *TelemetryBuilder) RegisterReceiverTrendRulesCallback(cb metric.Int64Callback) error {
 	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
 		cb(ctx, &observerInt64{inst: builder.ReceiverTrendRules, obs: o})
 		return nil
 	}, builder.ReceiverTrendRules)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterReceiverTrendSentBytesCallback sets callback for observable ReceiverTrendSentBytes metric.
+func (builder *TelemetryBuilder) RegisterReceiverTrendSentBytesCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ReceiverTrendSentBytes, obs: o})
+		return nil
+	}, builder.ReceiverTrendSentBytes)
 	if err != nil {
 		return err
 	}
@@ -234,6 +332,36 @@ func (builder *TelemetryBuilder) RegisterReceiverTrendStatesCallback(cb metric.I
 		cb(ctx, &observerInt64{inst: builder.ReceiverTrendStates, obs: o})
 		return nil
 	}, builder.ReceiverTrendStates)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterReceiverTrendStatesRefusedCallback sets callback for observable ReceiverTrendStatesRefused metric.
+func (builder *TelemetryBuilder) RegisterReceiverTrendStatesRefusedCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ReceiverTrendStatesRefused, obs: o})
+		return nil
+	}, builder.ReceiverTrendStatesRefused)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterReceiverTrendStatesSentCallback sets callback for observable ReceiverTrendStatesSent metric.
+func (builder *TelemetryBuilder) RegisterReceiverTrendStatesSentCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ReceiverTrendStatesSent, obs: o})
+		return nil
+	}, builder.ReceiverTrendStatesSent)
 	if err != nil {
 		return err
 	}
@@ -335,10 +463,28 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		metric.WithUnit("{epoch}"),
 	)
 	errs = errors.Join(errs, err)
+	builder.ReceiverTrendFinalsDropped, err = builder.meter.Int64ObservableCounter(
+		"otelcol_receiver_trend_finals_dropped",
+		metric.WithDescription("Final states given up before the gateway above answered, by reason (pending, retain, refused, shutdown). [Development]"),
+		metric.WithUnit("{state}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverTrendFinalsPending, err = builder.meter.Int64ObservableGauge(
+		"otelcol_receiver_trend_finals_pending",
+		metric.WithDescription("Final states that the gateway above has not answered. [Development]"),
+		metric.WithUnit("{state}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ReceiverTrendFolded, err = builder.meter.Int64ObservableCounter(
 		"otelcol_receiver_trend_folded",
 		metric.WithDescription("States that became part of a closed minute. [Development]"),
 		metric.WithUnit("{state}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverTrendGatewayUp, err = builder.meter.Int64ObservableGauge(
+		"otelcol_receiver_trend_gateway_up",
+		metric.WithDescription("1 while the gateway above answers, 0 while it does not. [Development]"),
+		metric.WithUnit("1"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverTrendGroups, err = builder.meter.Int64ObservableGauge(
@@ -371,11 +517,17 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		metric.WithUnit("{part}"),
 	)
 	errs = errors.Join(errs, err)
+	builder.ReceiverTrendPendingBytes, err = builder.meter.Int64ObservableGauge(
+		"otelcol_receiver_trend_pending_bytes",
+		metric.WithDescription("Memory held by final states that some gateway above has not answered. [Development]"),
+		metric.WithUnit("By"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ReceiverTrendPublishDuration, err = builder.meter.Float64Histogram(
 		"otelcol_receiver_trend_publish_duration",
 		metric.WithDescription("Time from asking for the lists until the pipelines took them. [Development]"),
 		metric.WithUnit("s"),
-		metric.WithExplicitBucketBoundaries([]float64{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10}...),
+		metric.WithExplicitBucketBoundaries([]float64{0.001, 0.005, 0.01, 0.05, 0.1, 0.2, 0.5, 1, 5, 10}...),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverTrendPublishFailures, err = builder.meter.Int64Counter(
@@ -396,6 +548,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)
+	builder.ReceiverTrendRequests, err = builder.meter.Int64ObservableCounter(
+		"otelcol_receiver_trend_requests",
+		metric.WithDescription("Requests sent, by outcome (answered, failed and tried again, refused for good). [Development]"),
+		metric.WithUnit("{request}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ReceiverTrendRollupsPublished, err = builder.meter.Int64Counter(
 		"otelcol_receiver_trend_rollups_published",
 		metric.WithDescription("Hours of groups that the logs pipeline took. [Development]"),
@@ -406,6 +564,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_receiver_trend_rules",
 		metric.WithDescription("Rules that hold anything. [Development]"),
 		metric.WithUnit("{rule}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverTrendSentBytes, err = builder.meter.Int64ObservableCounter(
+		"otelcol_receiver_trend_sent_bytes",
+		metric.WithDescription("Bytes of the requests sent, before compression. [Development]"),
+		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverTrendStale, err = builder.meter.Int64ObservableCounter(
@@ -423,6 +587,18 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	builder.ReceiverTrendStates, err = builder.meter.Int64ObservableGauge(
 		"otelcol_receiver_trend_states",
 		metric.WithDescription("States of minutes that are not folded yet. [Development]"),
+		metric.WithUnit("{state}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverTrendStatesRefused, err = builder.meter.Int64ObservableCounter(
+		"otelcol_receiver_trend_states_refused",
+		metric.WithDescription("States that the gateway above refused for good. [Development]"),
+		metric.WithUnit("{state}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverTrendStatesSent, err = builder.meter.Int64ObservableCounter(
+		"otelcol_receiver_trend_states_sent",
+		metric.WithDescription("States that the gateway above answered. [Development]"),
 		metric.WithUnit("{state}"),
 	)
 	errs = errors.Join(errs, err)
