@@ -51,7 +51,7 @@ certs: ## make the certificates to try examples/secure with, in certs/
 	go run ./testbed/cmd/certs
 
 # The packages that need servers, other engines, or minutes, run by `make test-servers` only.
-SERVERS := ./testbed/bucket ./testbed/servers ./testbed/redis ./testbed/kafka ./testbed/seedload ./testbed/faults ./testbed/soak ./testbed/sql ./testbed/shards ./testbed/wire
+SERVERS := ./testbed/bucket ./testbed/router ./testbed/servers ./testbed/redis ./testbed/kafka ./testbed/seedload ./testbed/faults ./testbed/soak ./testbed/sql ./testbed/shards ./testbed/wire
 
 .PHONY: test
 test: build $(TOOLS)/kustomize ## every test that needs nothing but Go and a C compiler, with the race detector

@@ -132,6 +132,13 @@ func (a *above) ConsumeLogs(ctx context.Context, ld plog.Logs) error {
 	return a.consume(ctx, ld)
 }
 
+// asked is how many requests came.
+func (a *above) asked() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.requests
+}
+
 // answers err to all from now on; nil: it takes them.
 func (a *above) answers(err error) {
 	a.mu.Lock()

@@ -114,6 +114,17 @@ func (c *Collector) AwaitTotal(t testing.TB, total uint64, query ...string) *ora
 	return list
 }
 
+// AwaitReporting asks for a list until so many shards count for it: one that was restarted is two until its first life is known
+// to have ended.
+func (c *Collector) AwaitReporting(t testing.TB, shards int, query ...string) {
+	t.Helper()
+	var list *oracle.List
+	Await(t, func() bool {
+		list = c.Find(t, query...)
+		return list != nil && list.Coverage.Reporting == shards
+	}, func() string { return fmt.Sprintf("no list of %s with %d reporting: %+v", encode(query), shards, list) })
+}
+
 // Await asks until the answer is yes.
 func Await(t testing.TB, holds func() bool, what func() string) {
 	t.Helper()

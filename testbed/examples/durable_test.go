@@ -47,7 +47,7 @@ func TestADurableCollectorGoesOnAfterAKill(t *testing.T) {
 	assert.Equal(t, before.Items, served.Items, "the list that was served is served at once")
 	stream(t, collector.NewSender(t, c.Ports.Address(t, "otlp")), gen, 1)
 	list := c.AwaitTotal(t, 3*perRequest)
-	assert.Equal(t, 1, list.Coverage.Reporting)
+	c.AwaitReporting(t, 1)
 	hour := c.Trending(t, "at", list.AsOf.Format("2006-01-02T15:04:05Z"), "window", "1h")
 	assert.Contains(t, hour.PartialReasons, "open_hour")
 
