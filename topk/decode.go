@@ -165,7 +165,8 @@ func (s *Summary) decodeTail(e *encoded) error {
 	if len(e.registers) != registerN {
 		return fmt.Errorf("%d registers, allowed is %d", len(e.registers), registerN)
 	}
-	if most := slices.Max(e.registers); most > registerMax {
+	if passes(e.registers, registerMax) {
+		most := slices.Max(e.registers)
 		return fmt.Errorf("a register is %d, allowed is 0 to %d", most, registerMax)
 	}
 	t := s.spare
@@ -190,10 +191,12 @@ func resized[E any](a []E, n int) []E {
 }
 
 func decodeCells[C cell](cells []C, data packed, theta uint64) error {
-	var most uint64
+	var most, over uint64
+	room := roomBelow(theta)
 	for i := 0; i < len(cells); {
 		if len(data) >= lanes && len(cells)-i >= lanes {
-			if binary.LittleEndian.Uint64(data)&high == 0 { // a byte each, as nearly all are
+			if word := binary.LittleEndian.Uint64(data); word&high == 0 { // a byte each, as nearly all are
+				over |= word + room
 				some, eight := (*[lanes]C)(cells[i:]), (*[lanes]byte)(data)
 				for j, v := range eight {
 					some[j] = C(v)
@@ -210,13 +213,26 @@ func decodeCells[C cell](cells []C, data packed, theta uint64) error {
 		most = max(most, v)
 		i++
 	}
-	if most <= theta && theta < 0x7f { // those read eight at once may pass it
+	if over&high != 0 {
 		most = uint64(slices.Max(cells))
 	}
 	if most > theta {
 		return fmt.Errorf("a cell is %d, allowed is 0 to theta, %d", most, theta)
 	}
 	return nil
+}
+
+// roomBelow is what may be added to each of eight bytes below 0x80 before those that pass most, and no others, reach 0x80.
+func roomBelow(most uint64) uint64 { return (0x7f - min(most, 0x7f)) * low }
+
+// passes says whether one of these bytes, a multiple of eight, is more than most, which is below 0x80.
+func passes(bytes []byte, most uint64) bool {
+	var over uint64
+	for room := roomBelow(most); len(bytes) > 0; bytes = bytes[lanes:] {
+		word := binary.LittleEndian.Uint64(bytes)
+		over |= word | word&^high + room
+	}
+	return over&high != 0
 }
 
 func (s *Summary) decodeResidents(e *encoded) error {

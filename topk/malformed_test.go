@@ -94,11 +94,14 @@ func malformed(tb testing.TB) []struct {
 		{"cells cut short", "-1 cells", with(tail, text(fieldCells, strings.Repeat("\x01", 47)+"\x80"))},
 		{"no cells", "0 cells", with(tail, text(fieldCells, ""))},
 		{"a cell above theta", "a cell is 127, allowed is 0 to theta", with(tail, packed(fieldCells, many(48, 127)...))},
+		{"one cell above theta", "a cell is 6, allowed is 0 to theta, 5", with(tail, number(fieldTheta, 5), packed(fieldCells, append(many(47, 5), 6)...))},
 		{"a large cell above theta", "a cell is 4294967296, allowed is 0 to theta", with(tail, packed(fieldCells, many(48, 1<<32)...))},
 		{"a cell beyond 64 bits", "a cell passes 64 bits", with(tail, text(fieldCells, strings.Repeat("\x01", 47)+strings.Repeat("\xff", 10)+"\x01"))},
 		{"registers without cells", "0 cells", with(exact, text(fieldRegisters, strings.Repeat("\x00", registerN)))},
 		{"cells without registers", "0 registers, allowed is 4096", with(tail, text(fieldRegisters, ""))},
 		{"one register too few", "4095 registers, allowed is 4096", with(tail, text(fieldRegisters, strings.Repeat("\x00", registerN-1)))},
+		{"one register above its maximum", "a register is 53", with(tail, text(fieldRegisters, strings.Repeat("\x34", registerN-1)+"\x35"))},
+		{"one register far above its maximum", "a register is 128", with(tail, text(fieldRegisters, strings.Repeat("\x34", registerN-1)+"\x80"))},
 		{"a register above its maximum", "a register is 53, allowed is 0 to 52", with(tail, text(fieldRegisters, strings.Repeat("\x35", registerN)))},
 	}
 }

@@ -108,7 +108,7 @@ func (g *gateway) send(t testing.TB, final bool) {
 		for n := range g.groups {
 			s := &wire.State{
 				Epoch: wire.Epoch{1, byte(shard), byte(shard >> 8)}, Shard: "s", Sequence: g.sequence, Final: final, Rule: g.def, Minute: m,
-				Groups: g.groups, Newest: m.Start(), Encoded: g.encoded[(shard+n+int(m))%len(g.encoded)],
+				Groups: g.groups, Newest: m.Start(), Encoded: g.encoded[(shard+n+int(m)+int(g.sequence))%len(g.encoded)],
 			}
 			if g.groups > 1 {
 				s.Group = rule.Group{Scope: rule.ScopeGroup, Name: fmt.Sprint("region-", n)}
