@@ -78,6 +78,7 @@ func newFleet(t *testing.T, address string, n int, seed uint64) *fleet {
 	newShard := func(s *stream) *shard {
 		sh := &shard{stream: s, sender: collector.NewSender(t, address, grpc.WithDefaultCallOptions(grpc.UseCompressor("zstd")))}
 		binary.BigEndian.PutUint64(sh.epoch[:], rng.Uint64())
+		sh.repeat = time.Now().Add(time.Duration(rng.Int64N(int64(repeated)))) // they were not all started at once
 		s.shards++
 		return sh
 	}

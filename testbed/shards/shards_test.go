@@ -39,6 +39,9 @@ receivers:
     max_shards: 1100
     max_rules: 1
     max_groups: 1
+    max_states_size: 134217728
+    max_lists_size: 16777216
+    max_parts_size: 268435456
     protocols: {grpc: {endpoint: <states>}}
 exporters:
   topk: {endpoint: <api>}
