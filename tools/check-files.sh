@@ -18,6 +18,7 @@ findings=$(
 	files | xargs -0 -r wc -l | awk '$1 > 400 && $2 != "total" {print $2 ":" $1 ": longer than 400 lines"}'
 	search "a goroutine in a pure package" '(^[[:space:]]*go (func\b|[a-zA-Z_.]+\()|\.Go\()' 'topk/*.go' 'internal/*.go' ':!internal/uplink/*' ':!*_test.go'
 	search "a promise instead of work" '\b(TODO|FIXME|XXX)\b'
+	search "a merge that was left half-way" '^(<<<<<<<|>>>>>>>) '
 	search "white space at the end" '[[:space:]]+$'
 	search "a word twice" '\b(the the|a a|is is|of of|to to|and and|in in)\b' '*.md'
 	search "a word that says nothing" '\b([Ss]imply|[Uu]tilize|[Ll]everage|[Ss]eamless(ly)?|[Bb]lazing(ly)?|[Rr]obust)\b' '*.md'
