@@ -63,7 +63,7 @@ func (b *Broker) Assigned(group, client, topic string) (partitions []int32) {
 	answer, err := b.ask(request)
 	require.NoError(b, err)
 	for _, member := range answer.(*kmsg.DescribeGroupsResponse).Groups[0].Members {
-		if member.ClientID != client {
+		if member.ClientID != client || len(member.MemberAssignment) == 0 { // it joins
 			continue
 		}
 		var given kmsg.ConsumerMemberAssignment
