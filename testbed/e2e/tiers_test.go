@@ -44,13 +44,14 @@ func agentOf(t *testing.T, name string, gateways ...*collector.Ports) *collector
 // tower is agents, the gateways of two regions, one of which has two, one over the first, and the world.
 type tower struct {
 	*testing.T
-	gen    *generator.Generator
-	counts *oracle.Counts
-	total  uint64
-	world  *collector.Collector
-	agents []*collector.Sender
-	east   *collector.Collector
-	west   [2]*collector.Collector
+	gen       *generator.Generator
+	counts    *oracle.Counts
+	total     uint64
+	world     *collector.Collector
+	agents    []*collector.Sender
+	continent *collector.Collector
+	east      *collector.Collector
+	west      [2]*collector.Collector
 }
 
 func newTower(t *testing.T) *tower {
@@ -60,11 +61,11 @@ func newTower(t *testing.T) *tower {
 	require.NoError(t, err)
 	worldPorts := collector.NewPorts()
 	w.world = collector.Start(t, examples.Load(t, "examples/fleet/gateway.yaml", often), worldPorts)
-	_, continent := tier(t, worldPorts, "continent", "")
-	east, eastPorts := tier(t, continent, "east", "")
+	continent, continentPorts := tier(t, worldPorts, "continent", "")
+	east, eastPorts := tier(t, continentPorts, "east", "")
 	west1, west1Ports := tier(t, worldPorts, "west-1", "west")
 	west2, west2Ports := tier(t, worldPorts, "west-2", "west")
-	w.east, w.west = east, [2]*collector.Collector{west1, west2}
+	w.continent, w.east, w.west = continent, east, [2]*collector.Collector{west1, west2}
 	w.agents = []*collector.Sender{agentOf(t, "a", eastPorts), agentOf(t, "b", west1Ports, west2Ports)}
 	return w
 }
@@ -108,15 +109,17 @@ func TestTheWorldListsWhatTheAgentsOfAllRegionsCount(t *testing.T) {
 	ranked := w.counts.Ranked()
 	assert.Equal(t, ranked[0].Key, list.Items[0].Key)
 
-	// A gateway of a region is killed, and one of two replicas for good: both halves go on.
-	w.east.Kill()
+	// A gateway of a region is killed, then the one above it, and one of two replicas for good: both halves go on.
 	w.west[0].Kill()
-	for range 3 {
-		w.send()
+	for _, middle := range []**collector.Collector{&w.east, &w.continent} {
+		(*middle).Kill()
+		for range 3 {
+			w.send()
+		}
+		*middle = (*middle).Again(t)
+		(*middle).AwaitReady(t)
+		list = w.await()
 	}
-	w.east = w.east.Again(t)
-	w.east.AwaitReady(t)
-	list = w.await()
 	collector.AwaitFor(t, 45*time.Second, func() bool {
 		list = w.world.Trending(t, "rule", "tenants", "window", "1h", "k", "100")
 		return list.Coverage.Silent > 0
@@ -129,28 +132,35 @@ func TestTheWorldListsWhatTheAgentsOfAllRegionsCount(t *testing.T) {
 
 func TestALoopOfGatewaysCountsNothingTwice(t *testing.T) {
 	t.Parallel()
-	first, second := collector.NewPorts(), collector.NewPorts()
-	first.Share(t, "above", second, "states")
-	second.Share(t, "above", first, "states")
-	gateways := make([]*collector.Collector, 2)
-	for i, ports := range []*collector.Ports{first, second} {
-		gateways[i] = collector.Start(t, examples.Load(t, "examples/tiers/region.yaml", often, fmt.Sprintf("receivers: {trend: {shard: g%d}}", i)), ports)
-	}
-	gen, err := generator.New(generator.Config{Seed: 3, Keys: 30, Regions: 1})
-	require.NoError(t, err)
-	to := agentOf(t, "a", first)
-	for range 3 {
-		require.NoError(t, to.Logs(t.Context(), gen.Logs(100, time.Now(), nil)))
-	}
-	for _, g := range gateways {
-		g.AwaitTotal(t, 300, "rule", "tenants", "window", "1h")
-	}
-	collector.AwaitFor(t, 30*time.Second, func() bool {
-		return strings.Contains(gateways[0].Output(), "come back to it")
-	}, func() string { return "no word of a loop" })
-	for range 3 {
-		for _, g := range gateways {
-			assert.LessOrEqual(t, g.Trending(t, "rule", "tenants", "window", "1h").Total, uint64(300))
-		}
+	for _, n := range []int{2, 3} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			ports := make([]*collector.Ports, n)
+			for i := range ports {
+				ports[i] = collector.NewPorts()
+			}
+			gateways := make([]*collector.Collector, n)
+			for i := range gateways {
+				ports[i].Share(t, "above", ports[(i+1)%n], "states")
+				gateways[i] = collector.Start(t, examples.Load(t, "examples/tiers/region.yaml", often, fmt.Sprintf("receivers: {trend: {shard: g%d}}", i)), ports[i])
+			}
+			gen, err := generator.New(generator.Config{Seed: 3, Keys: 30, Regions: 1})
+			require.NoError(t, err)
+			to := agentOf(t, "a", ports[0])
+			for range 3 {
+				require.NoError(t, to.Logs(t.Context(), gen.Logs(100, time.Now(), nil)))
+			}
+			for _, g := range gateways {
+				g.AwaitTotal(t, 300, "rule", "tenants", "window", "1h")
+			}
+			collector.AwaitFor(t, 30*time.Second, func() bool {
+				return strings.Contains(gateways[0].Output(), "come back to it")
+			}, func() string { return "no word of a loop" })
+			for range 3 {
+				for _, g := range gateways {
+					assert.LessOrEqual(t, g.Trending(t, "rule", "tenants", "window", "1h").Total, uint64(300))
+				}
+			}
+		})
 	}
 }
