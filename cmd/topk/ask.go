@@ -48,9 +48,7 @@ func (f *recountFlags) ask(r *rule.Rule, given func(flag string) bool) (*asked, 
 	}
 	problem(isFolder("--directory", f.directory))
 	a.options.Directory, a.options.SkipDamaged = f.directory, f.skipDamaged
-	if f.output != "table" && f.output != "json" {
-		problem(fmt.Errorf("--output: %q is neither table nor json", f.output))
-	}
+	problem(checkOutput(f.output))
 	return a, errors.Join(problems...)
 }
 

@@ -1,4 +1,4 @@
-// Command topk asks an archive without a collector.
+// Command topk asks gateways for their lists, and an archive for exact counts.
 package main
 
 import (
@@ -39,13 +39,12 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := &cobra.Command{
 		Use:           "topk",
-		Short:         "Ask the archive of otel-topk which ten",
+		Short:         "Ask otel-topk which ten",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRecount())
+	root.AddCommand(newTop(), newCount(), newRecount())
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

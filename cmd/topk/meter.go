@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/otel-topk/collector/internal/recount"
@@ -17,10 +16,8 @@ type meter struct {
 }
 
 func newMeter(w io.Writer) *meter {
-	if file, ok := w.(*os.File); ok {
-		if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			return &meter{w: w}
-		}
+	if isTerminal(w) {
+		return &meter{w: w}
 	}
 	return &meter{}
 }

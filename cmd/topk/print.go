@@ -53,7 +53,7 @@ func (a *asked) print(w io.Writer, c *recount.Counts) error {
 	if err != nil {
 		return err
 	}
-	if a.output == "json" {
+	if a.output == outputJSON {
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
 		encoder.SetEscapeHTML(false)

@@ -81,7 +81,7 @@ range.`,
 	flags.DurationVar(&f.grace, "grace", defaultGrace, "`time` after which an hour that ended is closed, 0s to 24h: longer than exporters keep segments")
 	flags.BoolVar(&f.open, "open", false, "count hours that are not closed too, as far as they are archived; the output says INCOMPLETE")
 	flags.StringVar(&f.seed, "seed", "", "`seed` of the processors (default: $"+seedVariable+")")
-	flags.StringVarP(&f.output, "output", "o", "table", "table or json")
+	addOutput(flags, &f.output)
 	for _, name := range []string{"archive", "rules", "rule", "from", "to"} {
 		if err := cmd.MarkFlagRequired(name); err != nil {
 			panic(err) // there is such a flag
