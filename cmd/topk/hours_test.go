@@ -55,23 +55,23 @@ func TestAnHourIsOpenUntilItsGraceEnds(t *testing.T) {
 func TestAnOpenHourIsNeverPrintedAsExact(t *testing.T) {
 	folder := newArchive(t)
 	until := []string{"--to", time.Now().UTC().Truncate(time.Hour).Add(time.Hour).Format(time.RFC3339)}
-	code, stdout, stderr := topk(t, folder, until...)
+	code, stdout, stderr := runTopk(t, folder, until...)
 	require.Equal(t, exitUsage, code)
 	require.Empty(t, stdout)
 	require.Contains(t, stderr, "the newest closed time is ")
 
-	code, stdout, stderr = topk(t, folder, append(until, "--open")...)
+	code, stdout, stderr = runTopk(t, folder, append(until, "--open")...)
 	require.Zero(t, code, stderr)
 	require.Regexp(t, "^INCOMPLETE: from .+ hours are not closed", stdout)
 	require.Contains(t, stdout, "global: 56 records")
 
-	_, stdout, _ = topk(t, folder, append(until, "--open", "--output", "json")...)
+	_, stdout, _ = runTopk(t, folder, append(until, "--open", "--output", "json")...)
 	var r report
 	require.NoError(t, json.Unmarshal([]byte(stdout), &r))
 	require.False(t, r.Complete)
 	require.NotNil(t, r.OpenFrom)
 
-	_, stdout, _ = topk(t, folder, "--open", "--output", "json")
+	_, stdout, _ = runTopk(t, folder, "--open", "--output", "json")
 	require.NoError(t, json.Unmarshal([]byte(stdout), &r))
 	require.True(t, r.Complete)
 	require.Nil(t, r.OpenFrom)
@@ -90,7 +90,7 @@ func TestWhereNothingIsFoundTheErrorNamesArchiveAndRange(t *testing.T) {
 		{"one folder too deep", filepath.Join(folder, "logs"), nil, "; it has neither logs/ nor traces/: --archive is what parquet exporters have as archive, the folder above those\n"},
 	} {
 		t.Run(row.situation, func(t *testing.T) {
-			code, _, stderr := topk(t, row.folder, row.args...)
+			code, _, stderr := runTopk(t, row.folder, row.args...)
 			require.Equal(t, exitNoArchive, code)
 			require.Contains(t, stderr, "topk: the archive has no file in the range: file://"+row.folder+" from ")
 			require.Contains(t, stderr, row.want)
@@ -109,7 +109,7 @@ func TestWhatIsNotCountedIsSaid(t *testing.T) {
 		"keyless":    "not counted: 60 records without a part of the key\n",
 		"weightless": "not counted: 60 records whose weight is missing or no number that counts\n",
 	} {
-		code, stdout, stderr := topk(t, folder, "--rules", rules, "--rule", name)
+		code, stdout, stderr := runTopk(t, folder, "--rules", rules, "--rule", name)
 		require.Zero(t, code, stderr)
 		require.Contains(t, stdout, want)
 	}
@@ -129,7 +129,7 @@ func TestAConfigurationAsRulesIsToldWhereTheyStand(t *testing.T) {
 		"rules: [{name: a, key: log.body}]":                       "is no YAML list of rules: they are the list at rules;",
 	} {
 		require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
-		code, _, stderr := topk(t, folder, "--rules", file)
+		code, _, stderr := runTopk(t, folder, "--rules", file)
 		require.Equal(t, exitUsage, code)
 		require.Contains(t, stderr, want)
 	}

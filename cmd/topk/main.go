@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newTop(), newCount(), newRecount())
+	root.AddCommand(newTop(), newCount(), newRecount(), newDecode())
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -59,8 +59,8 @@ func newArchive(t *testing.T) (folder string) {
 	return folder
 }
 
-// topk runs the command over the hour, or with what args say otherwise.
-func topk(t *testing.T, folder string, args ...string) (code int, stdout, stderr string) {
+// runTopk runs the command over the hour, or with what args say otherwise.
+func runTopk(t *testing.T, folder string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, problems bytes.Buffer
 	code = run(t.Context(), append([]string{
@@ -88,7 +88,7 @@ func TestOutputs(t *testing.T) {
 		{"json_keys", []string{"--output", "json", "--rule", "routes", "--key", `["acme", "/cart"]`}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			code, stdout, stderr := topk(t, folder, row.args...)
+			code, stdout, stderr := runTopk(t, folder, row.args...)
 			require.Zero(t, code, stderr)
 			require.Empty(t, stderr)
 			golden := filepath.Join("testdata", row.name+".txt")
@@ -135,7 +135,7 @@ func TestWrongUsageNamesTheFlagAndWhatIsAllowed(t *testing.T) {
 		{"an unknown flag", []string{"--rulez", "x"}, "unknown flag: --rulez"},
 	} {
 		t.Run(row.situation, func(t *testing.T) {
-			code, stdout, stderr := topk(t, folder, row.args...)
+			code, stdout, stderr := runTopk(t, folder, row.args...)
 			require.Equal(t, exitUsage, code)
 			require.Empty(t, stdout)
 			require.True(t, strings.HasPrefix(stderr, "topk: "), stderr)
@@ -154,7 +154,7 @@ func TestAMistypedCommandIsTakenForTheNearest(t *testing.T) {
 }
 
 func TestAKeyThatNeverCameCountsZero(t *testing.T) {
-	code, stdout, stderr := topk(t, newArchive(t), "--key", "never", "--output", "json")
+	code, stdout, stderr := runTopk(t, newArchive(t), "--key", "never", "--output", "json")
 	require.Zero(t, code, stderr)
 	var r report
 	require.NoError(t, json.Unmarshal([]byte(stdout), &r))
@@ -165,25 +165,25 @@ func TestADamagedFileFailsOrIsNamed(t *testing.T) {
 	folder := newArchive(t)
 	path := filepath.Join("logs", "year=2026", "month=01", "day=02", "hour=15", archive.FileName("shard", fmt.Sprintf("%016x", 1)))
 	require.NoError(t, os.Truncate(filepath.Join(folder, path), 500))
-	code, stdout, stderr := topk(t, folder)
+	code, stdout, stderr := runTopk(t, folder)
 	require.Equal(t, exitFailed, code)
 	require.Empty(t, stdout)
 	require.Contains(t, stderr, filepath.ToSlash(path))
 	require.Contains(t, stderr, "; --skip-damaged counts the rest")
-	code, stdout, _ = topk(t, folder, "--skip-damaged")
+	code, stdout, _ = runTopk(t, folder, "--skip-damaged")
 	require.Zero(t, code)
 	require.True(t, strings.HasPrefix(stdout, "INCOMPLETE: 1 damaged or foreign file left out\nleft out: "+filepath.ToSlash(path)), stdout)
 	require.Contains(t, stdout, ", 1 file\n")
 	require.Contains(t, stdout, "global: 28 records")
 
-	_, stdout, _ = topk(t, folder, "--skip-damaged", "--output", "json")
+	_, stdout, _ = runTopk(t, folder, "--skip-damaged", "--output", "json")
 	var r report
 	require.NoError(t, json.Unmarshal([]byte(stdout), &r))
 	require.False(t, r.Complete)
 
 	other := filepath.Join(filepath.Dir(path), archive.FileName("shard", fmt.Sprintf("%016x", 0)))
 	require.NoError(t, os.Truncate(filepath.Join(folder, other), 500))
-	code, stdout, stderr = topk(t, folder, "--skip-damaged")
+	code, stdout, stderr = runTopk(t, folder, "--skip-damaged")
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, stdout, "INCOMPLETE: 2 damaged or foreign files left out")
 	require.Contains(t, stderr, "every file of the range is damaged or foreign")
@@ -191,21 +191,21 @@ func TestADamagedFileFailsOrIsNamed(t *testing.T) {
 
 func TestTheSeedComesFromTheFlagOrTheEnvironment(t *testing.T) {
 	folder := newArchive(t)
-	_, byFlag, _ := topk(t, folder, "--rule", "pseudonyms", "--seed", "secret")
+	_, byFlag, _ := runTopk(t, folder, "--rule", "pseudonyms", "--seed", "secret")
 	t.Setenv(seedVariable, "secret")
-	code, byVariable, stderr := topk(t, folder, "--rule", "pseudonyms")
+	code, byVariable, stderr := runTopk(t, folder, "--rule", "pseudonyms")
 	require.Zero(t, code, stderr)
 	require.Equal(t, byFlag, byVariable)
-	_, other, _ := topk(t, folder, "--rule", "pseudonyms", "--seed", "other")
+	_, other, _ := runTopk(t, folder, "--rule", "pseudonyms", "--seed", "other")
 	require.NotEqual(t, byFlag, other)
 	require.NotContains(t, byFlag+other, "acme")
 }
 
 func TestRulesAreReadAsACollectorReadsThem(t *testing.T) {
 	folder := newArchive(t)
-	_, some, _ := topk(t, folder, "--rule", "routes")
+	_, some, _ := runTopk(t, folder, "--rule", "routes")
 	t.Setenv("TOPK_TEST_ROUTE", "/cart")
-	_, others, _ := topk(t, folder, "--rule", "routes")
+	_, others, _ := runTopk(t, folder, "--rule", "routes")
 	require.Contains(t, some, "/cart")
 	require.NotContains(t, others, "/cart")
 }
