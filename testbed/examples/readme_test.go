@@ -75,6 +75,15 @@ func TestCallsOfTheREADMEAnswerAsItShows(t *testing.T) {
 			}
 		}
 	}
+	commands := regexp.MustCompile(`(?m)^bin/topk ((?:top|count) .*)`).FindAllStringSubmatch(strings.Join(snippets(t, "README.md", "sh"), ""), -1)
+	require.Len(t, commands, 2)
+	for _, command := range commands {
+		topk := exec.Command(collector.Binary(t, "topk"), strings.Fields(command[1])...)
+		topk.Env = append(os.Environ(), "TOPK_URL=http://"+ports.Address(t, "api"))
+		said, err := topk.CombinedOutput()
+		require.NoError(t, err, "%s:\n%s", command[0], said)
+		assert.Contains(t, string(said), "tenant-1")
+	}
 	for _, shown := range snippets(t, "README.md", "json") {
 		if strings.Contains(shown, `"job_id"`) {
 			continue
