@@ -21,6 +21,7 @@ func TestAnswers(t *testing.T) {
 	for name, target := range map[string]string{
 		"trending":              "/v1/trending?rule=tenants&k=3",
 		"trending_hour":         "/v1/trending?rule=tenants&window=60m&k=2",
+		"trending_table":        "/v1/trending?rule=tenants&k=2&format=table",
 		"trending_group":        "/v1/trending?rule=tenants&region=eu",
 		"trending_empty_group":  "/v1/trending?rule=tenants&group=",
 		"trending_missing":      "/v1/trending?rule=tenants&scope=missing",

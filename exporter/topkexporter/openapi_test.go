@@ -72,7 +72,7 @@ func TestEveryParameterIsDescribed(t *testing.T) {
 func TestEveryFieldIsDescribed(t *testing.T) {
 	schemas := description(t).Components.Schemas
 	for name, value := range map[string]any{
-		"Trending": trend{}, "Item": item{}, "Coverage": coverage{}, "SilentShard": silentShard{}, "Conflict": conflict{},
+		"Trending": trend{}, "Row": row{}, "Item": item{}, "Coverage": coverage{}, "SilentShard": silentShard{}, "Conflict": conflict{},
 		"Definition": definition{}, "Count": pointCount{}, "Rules": rulesAnswer{}, "Status": statusAnswer{},
 		"History": historyState{}, "RecountState": recountState{}, "Job": jobAnswer{}, "Skipped": rule.Skipped{}, "ExactCount": exactCount{},
 		"Audits": auditsAnswer{}, "Audit": auditEntry{}, "AuditedList": auditedList{}, "AuditedGroup": auditedGroup{},

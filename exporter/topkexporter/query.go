@@ -19,7 +19,7 @@ const defaultK = 10
 // Parameters of the calls that name a list.
 var (
 	listParameters  = []string{"at", "from", "group", "region", "rule", "scope", "to", "window"}
-	trendParameters = []string{"at", "from", "group", "k", "region", "rule", "scope", "to", "window"}
+	trendParameters = []string{"at", "format", "from", "group", "k", "region", "rule", "scope", "to", "window"}
 	countParameters = []string{"at", "from", "group", "key", "region", "rule", "scope", "to", "window"}
 )
 

@@ -146,13 +146,25 @@ func (h *handler) trending(ctx context.Context, c *catalog, rawQuery string) (*a
 	if err != nil {
 		return nil, err
 	}
-	if s.list == nil {
-		return newJSON(s.empty(k), cacheLists), nil
+	table, err := asTable(q)
+	if err != nil {
+		return nil, err
 	}
-	if s.exact != nil || s.passing { // no other answer shares it
-		return newJSON(s.trend(k), cacheLists), nil
+	encode := func() *answer {
+		t := s.trend(k)
+		if table {
+			return newJSON(t.rows(), cacheLists)
+		}
+		return newJSON(t, cacheLists)
 	}
-	return c.answers.get(answerKey{list: s.list, k: k}, func() *answer { return newJSON(s.trend(k), cacheLists) }), nil
+	if s.list == nil || s.exact != nil || s.passing { // no other answer shares it
+		return encode(), nil
+	}
+	key := answerKey{list: s.list, k: k}
+	if table {
+		key.name = formatTable
+	}
+	return c.answers.get(key, encode), nil
 }
 
 // length reads k, at most the rule's.
@@ -166,13 +178,12 @@ func (s *selection) length(q url.Values) (int, error) {
 	return length(q, rule.MaxK)
 }
 
-func (s *selection) empty(k int) trend {
-	return trend{heading: s.heading(), K: k, Coverage: newCoverage(&wire.Coverage{}), Conflicts: []conflict{}, Items: []item{}}
-}
-
 // trend is the list of the first k, certified for that k.
 func (s *selection) trend(k int) trend {
 	l := s.list
+	if l == nil {
+		return trend{heading: s.heading(), K: k, Coverage: newCoverage(&wire.Coverage{}), Conflicts: []conflict{}, Items: []item{}}
+	}
 	first := l.List.First(k)
 	t := trend{
 		heading:    s.heading(),
