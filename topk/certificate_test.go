@@ -36,6 +36,7 @@ func (w *world) certificates(v *verdicts) {
 				break
 			}
 		}
+		w.require(l.Certified || len(l.Items) < k || l.Gap() <= l.ErrorBound(), "list of %d: gap %d, error bound %d", k, l.Gap(), l.ErrorBound())
 		if l.Certified {
 			v.certified++
 			w.require(outside <= least, "list of %d is certified: inside %d, outside %d", k, least, outside)

@@ -65,6 +65,24 @@ func (l List) First(k int) List {
 // Theta.
 func (l List) Unlisted() uint64 { return max(l.Theta, l.Next) }
 
+// Gap is how far the estimate of the last item is above Unlisted. A list of K items is certified where it
+// is more than ErrorBound; where it comes near, the summary is small for the stream.
+func (l List) Gap() uint64 {
+	if len(l.Items) == 0 {
+		return 0
+	}
+	last := l.Items[len(l.Items)-1].Estimate
+	return last - min(last, l.Unlisted())
+}
+
+// ErrorBound is the largest of the items.
+func (l List) ErrorBound() (most uint64) {
+	for i := range l.Items {
+		most = max(most, l.Items[i].Estimate-l.Items[i].Lower)
+	}
+	return most
+}
+
 // Other is what the items' lower bounds leave over of total, at least 0.
 func (l List) Other(total uint64) uint64 {
 	for i := range l.Items {

@@ -13,8 +13,8 @@ import (
 	"github.com/otel-topk/collector/internal/wire"
 )
 
-// exposedRanks is how many ranks of a global list /metrics shows. A list takes at most 3 series a rank and 15 more, so
-// 45 for each rule and window, however often keys change places.
+// exposedRanks is how many ranks of a global list /metrics shows. A list takes at most 3 series a rank and 17 more, so
+// 47 for each rule and window, however often keys change places.
 const exposedRanks = 10
 
 var (
@@ -28,6 +28,8 @@ var (
 	otherDesc      = listDesc(wire.GaugeOther)
 	distinctDesc   = listDesc(wire.GaugeDistinct)
 	thetaDesc      = listDesc(wire.GaugeTheta)
+	gapDesc        = listDesc(wire.GaugeGap)
+	errorBoundDesc = listDesc(wire.GaugeErrorBound)
 	certifiedDesc  = listDesc(wire.GaugeCertified)
 	partialDesc    = listDesc(wire.GaugePartial)
 	asOfDesc       = listDesc(wire.GaugeAsOf)
@@ -59,7 +61,7 @@ func newMetricsPage(h *handler) http.Handler {
 
 func (e exposition) Describe(descs chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		estimateDesc, lowerDesc, keyDesc, totalDesc, totalUpperDesc, otherDesc, distinctDesc, thetaDesc, certifiedDesc,
+		estimateDesc, lowerDesc, keyDesc, totalDesc, totalUpperDesc, otherDesc, distinctDesc, thetaDesc, gapDesc, errorBoundDesc, certifiedDesc,
 		partialDesc, asOfDesc, shardsDesc, lateDesc, futureDesc, droppedDesc, overflowedDesc, storageDesc, listsDesc, recountsDesc, requestsDesc,
 	} {
 		descs <- d
@@ -114,6 +116,8 @@ func collectList(metrics chan<- prometheus.Metric, l *list) {
 	gauge(otherDesc, float64(first.Other(l.Total)))
 	gauge(distinctDesc, float64(l.Distinct))
 	gauge(thetaDesc, float64(first.Unlisted()))
+	gauge(gapDesc, float64(first.Gap()))
+	gauge(errorBoundDesc, float64(first.ErrorBound()))
 	gauge(certifiedDesc, truth(first.Certified))
 	gauge(partialDesc, truth(len(l.PartialReasons) > 0))
 	if !l.AsOf.IsZero() {

@@ -11,6 +11,8 @@ const (
 	GaugeOther      = "topk_other"
 	GaugeDistinct   = "topk_distinct"
 	GaugeTheta      = "topk_theta"
+	GaugeGap        = "topk_rank_gap"
+	GaugeErrorBound = "topk_error_bound"
 	GaugeCertified  = "topk_certified"
 	GaugePartial    = "topk_partial"
 	GaugeAsOf       = "topk_as_of_seconds" // whole seconds
@@ -31,6 +33,8 @@ var GaugeHelp = map[string]string{
 	GaugeOther:      "topk_total_weight less the sum of topk_lower.",
 	GaugeDistinct:   "Estimated number of distinct keys.",
 	GaugeTheta:      "No key without a rank weighs more.",
+	GaugeGap:        "How far the estimate at the last rank is above what any key without a rank may weigh.",
+	GaugeErrorBound: "Most by which an estimate at a rank may be too high; the list is certified while topk_rank_gap is more.",
 	GaugeCertified:  "1 if the keys with a rank are certainly the heaviest, else 0.",
 	GaugePartial:    "1 if the list lacks records, else 0.",
 	GaugeAsOf:       "Unix time up to which the list is counted.",

@@ -29,8 +29,8 @@ func newPoints(now time.Time) *points {
 var (
 	// ofList are the gauges that a list has once.
 	ofList = []string{
-		wire.GaugeTotal, wire.GaugeTotalUpper, wire.GaugeOther, wire.GaugeDistinct, wire.GaugeTheta, wire.GaugeCertified, wire.GaugePartial, wire.GaugeAsOf,
-		wire.GaugeLate, wire.GaugeFuture, wire.GaugeDropped, wire.GaugeOverflowed,
+		wire.GaugeTotal, wire.GaugeTotalUpper, wire.GaugeOther, wire.GaugeDistinct, wire.GaugeTheta, wire.GaugeGap, wire.GaugeErrorBound, wire.GaugeCertified,
+		wire.GaugePartial, wire.GaugeAsOf, wire.GaugeLate, wire.GaugeFuture, wire.GaugeDropped, wire.GaugeOverflowed,
 	}
 	states = []string{"reporting", "silent", "gone"}
 )
@@ -43,6 +43,8 @@ func (p *points) list(id series, s *wire.Snapshot, before []string) []string {
 		wire.GaugeOther:      s.List.Other(s.Total),
 		wire.GaugeDistinct:   s.Distinct,
 		wire.GaugeTheta:      s.List.Unlisted(),
+		wire.GaugeGap:        s.List.Gap(),
+		wire.GaugeErrorBound: s.List.ErrorBound(),
 		wire.GaugeCertified:  number(s.List.Certified),
 		wire.GaugePartial:    number(len(s.PartialReasons) > 0),
 		wire.GaugeAsOf:       uint64(max(0, s.AsOf.Unix())),
