@@ -13,8 +13,8 @@ import (
 	"github.com/otel-topk/collector/internal/wire"
 )
 
-// exposedRanks is how many ranks of a global list /metrics shows. A list takes at most 3 series a rank and 17 more, so
-// 47 for each rule and window, however often keys change places.
+// exposedRanks is how many ranks of a global list /metrics shows. A list takes at most 3 series a rank, 21
+// by key (keySeries) and 17 more, so 68 for each rule and window, however often keys change places.
 const exposedRanks = 10
 
 var (
@@ -23,6 +23,7 @@ var (
 	estimateDesc   = listDesc(wire.GaugeEstimate, "rank")
 	lowerDesc      = listDesc(wire.GaugeLower, "rank")
 	keyDesc        = listDesc(wire.GaugeKey, "rank", "key")
+	byKeyDesc      = listDesc(wire.GaugeKeyEstimate, "key", "overflow")
 	totalDesc      = listDesc(wire.GaugeTotal)
 	totalUpperDesc = listDesc(wire.GaugeTotalUpper)
 	otherDesc      = listDesc(wire.GaugeOther)
@@ -61,7 +62,7 @@ func newMetricsPage(h *handler) http.Handler {
 
 func (e exposition) Describe(descs chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		estimateDesc, lowerDesc, keyDesc, totalDesc, totalUpperDesc, otherDesc, distinctDesc, thetaDesc, gapDesc, errorBoundDesc, certifiedDesc,
+		estimateDesc, lowerDesc, keyDesc, byKeyDesc, totalDesc, totalUpperDesc, otherDesc, distinctDesc, thetaDesc, gapDesc, errorBoundDesc, certifiedDesc,
 		partialDesc, asOfDesc, shardsDesc, lateDesc, futureDesc, droppedDesc, overflowedDesc, storageDesc, listsDesc, recountsDesc, requestsDesc,
 	} {
 		descs <- d
@@ -110,6 +111,10 @@ func collectList(metrics chan<- prometheus.Metric, l *list) {
 		gauge(estimateDesc, float64(item.Estimate), rank)
 		gauge(lowerDesc, float64(item.Lower), rank)
 		gauge(keyDesc, 1, rank, valid(item.Key))
+	}
+	others, weight := l.series.each(l.List.Items, func(key string, estimate uint64) { gauge(byKeyDesc, float64(estimate), valid(key), "") })
+	if others > 0 {
+		gauge(byKeyDesc, float64(weight), "", "true")
 	}
 	gauge(totalDesc, float64(l.Total))
 	gauge(totalUpperDesc, float64(l.TotalUpper))

@@ -16,6 +16,7 @@ type list struct {
 	summary  *topk.Summary    // nil: only the list is known
 	keyed    *rule.Definition // of summary, with the seed
 	received time.Time        // when it was last published
+	series   *keySeries       // of a global list that was published
 }
 
 func (l *list) id() listID { return listID{l.Window, l.Group} }

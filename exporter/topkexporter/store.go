@@ -164,6 +164,7 @@ func (d *draft) snapshot(s *wire.Snapshot) {
 	if old != nil && old.same(s) {
 		l.summary, l.keyed = old.summary, old.keyed
 	}
+	l.follow(old, d.now)
 	r := d.touch(s.Rule.Name, id)
 	r.lists[id] = l
 	if r.keyed != nil && !countAlike(r.keyed, s.Rule) {
@@ -174,6 +175,7 @@ func (d *draft) snapshot(s *wire.Snapshot) {
 
 // restore a list that was stored.
 func (d *draft) restore(l *list) {
+	l.follow(nil, d.now)
 	r := d.rule(l.Rule.Name)
 	r.lists[l.id()] = l
 	if l.keyed != nil {
