@@ -52,7 +52,7 @@ func rows(t *testing.T, page, first string) (found [][]string) {
 	return found
 }
 
-var alertFiles = []string{"deploy/prometheus/fleet.yaml", "deploy/prometheus/rules.yaml"}
+var alertFiles = []string{"deploy/prometheus/fleet.yaml", "deploy/prometheus/rules.yaml", "deploy/prometheus/keys.yaml"}
 
 func TestEachAlertHasALineThatSaysWhatToDo(t *testing.T) {
 	var told, deployed []string
