@@ -66,3 +66,23 @@ func TestHoursThatAReplayPassesBeforeTheyArePublishedAreForgotten(t *testing.T) 
 	}
 	assert.LessOrEqual(t, len(b.rules["tenants"].served.changes), 26)
 }
+
+// A file of some days is read at once, before the first publication.
+func TestHoursThatComeAtOnceAreAllPublished(t *testing.T) {
+	cfg := wallConfig()
+	cfg.Event, cfg.Shelf, cfg.KeepHours = true, blackHole{}, 90*24*time.Hour
+	b := New(cfg)
+	s := newShard(t, 1, "a", ungrouped(t, "tenants"))
+	const hours = 100
+	now := noon + hours*int64(time.Hour)
+	for h := range hours {
+		at := noon + int64(h)*int64(time.Hour)
+		s.add(at, global, "x", 1)
+		accept(t, b, now, s.send(window.MinuteOf(at), true)...)
+	}
+	published := map[window.Minute]bool{}
+	for _, r := range b.Publish(now).Rollups {
+		published[r.Hour] = true
+	}
+	assert.Len(t, published, hours-1, "all but the one that is open")
+}

@@ -77,12 +77,14 @@ func (b *Board) Publish(now int64) Publication {
 			}
 			if minute {
 				b.flatten(c)
-				b.forgetChanges(c, now)
 			}
 		}
 		p := publication{board: b, rule: r, counted: b.elect(r, at), now: now, at: at}
 		p.span = b.span(p.counted, now)
 		if minute {
+			for _, f := range r.fingerprints() {
+				b.forgetChanges(r.definitions[f], now)
+			}
 			b.forgetIncidents(r, p.span)
 		}
 		if p.counted.awake() && p.counted.newest > 0 {
