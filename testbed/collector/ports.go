@@ -30,11 +30,14 @@ func (p *Ports) Share(t testing.TB, name string, other *Ports, theirs string) {
 	p.addresses[name] = other.Address(t, theirs)
 }
 
-var placeholder = regexp.MustCompile(`<[a-z0-9_]+>`)
+var placeholder = regexp.MustCompile(`P?<[a-z0-9_]+>`)
 
-// Expand replaces each <name> in text by the address of that name.
+// Expand replaces each <name> in text by the address of that name, save the named groups of regular expressions, (?P<name>.
 func (p *Ports) Expand(t testing.TB, text string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(name string) string {
+		if name[0] == 'P' {
+			return name
+		}
 		return p.Address(t, name[1:len(name)-1])
 	})
 }

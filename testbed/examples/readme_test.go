@@ -75,7 +75,7 @@ func TestCallsOfTheREADMEAnswerAsItShows(t *testing.T) {
 			}
 		}
 	}
-	commands := regexp.MustCompile(`(?m)^bin/topk ((?:top|count) .*)`).FindAllStringSubmatch(strings.Join(snippets(t, "README.md", "sh"), ""), -1)
+	commands := regexp.MustCompile(`(?m)^bin/topk ((?:top|count) --window 5m.*)`).FindAllStringSubmatch(strings.Join(snippets(t, "README.md", "sh"), ""), -1)
 	require.Len(t, commands, 2)
 	for _, command := range commands {
 		topk := exec.Command(collector.Binary(t, "topk"), strings.Fields(command[1])...)
