@@ -51,7 +51,7 @@ certs: ## make the certificates to try examples/secure with, in certs/
 	go run ./testbed/cmd/certs
 
 # The packages that need servers, other engines, or minutes, run by `make test-servers` only.
-SERVERS := ./testbed/bucket ./testbed/router ./testbed/servers ./testbed/redis ./testbed/kafka ./testbed/seedload ./testbed/faults ./testbed/soak ./testbed/sql ./testbed/shards ./testbed/wire
+SERVERS := ./testbed/bucket ./testbed/router ./testbed/servers ./testbed/redis ./testbed/kafka ./testbed/seedload ./testbed/faults ./testbed/soak ./testbed/sql ./testbed/shards ./testbed/wire ./testbed/reads
 
 .PHONY: test
 test: build $(TOOLS)/kustomize ## every test that needs nothing but Go and a C compiler, with the race detector
@@ -113,6 +113,10 @@ bench-archive: ## bytes of a million records in the archive, and as OTLP under z
 bench-recount: build ## exact counts of an hour of 50 million records, held against DuckDB (minutes); writes testbed/results
 	tools/python-env.sh $(PYTHON) testbed/sql/requirements.txt
 	go test -count=1 -timeout 2h ./testbed/recountbench -v -records 50000000 -distinct 5000000 -files 8 -results ../results -python $(CURDIR)/$(PYTHON)/bin/python
+
+.PHONY: bench-reads
+bench-reads: build ## 15,000 lists read a second for a minute, beside 100,000 records counted; writes testbed/results
+	go test -count=1 -timeout 10m ./testbed/reads -v -rate 15000 -records 100000 -duration 1m -results ../results
 
 .PHONY: bench-wire
 bench-wire: build ## bytes that a shard sends to a gateway in a minute, by groups and records (7 minutes); writes testbed/results

@@ -19,6 +19,7 @@ import (
 
 	"github.com/otel-topk/collector/internal/archive"
 	"github.com/otel-topk/collector/internal/rule"
+	"github.com/otel-topk/collector/testbed/collector"
 	"github.com/otel-topk/collector/testbed/generator"
 )
 
@@ -176,7 +177,7 @@ func BenchmarkArchive(b *testing.B) {
 		require.Less(b, sizes[4+i], sizes[3], "%s is larger than protobuf under zstd", forms[4+i].name)
 	}
 	if *results != "" {
-		text := fmt.Sprintf(archivePage, n, cpuModel(), runtime.Version(), table.String())
+		text := fmt.Sprintf(archivePage, n, collector.CPUModel(), runtime.Version(), table.String())
 		require.NoError(b, os.WriteFile(filepath.Join(*results, "archive.md"), []byte(text), 0o644))
 	}
 }

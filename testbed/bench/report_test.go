@@ -5,11 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/otel-topk/collector/testbed/collector"
 	"github.com/otel-topk/collector/testbed/oracle"
 )
 
@@ -25,20 +25,9 @@ func report(b *testing.B, file, title, benchmark, text string) {
 	b.Helper()
 	b.Log("\n" + text)
 	if *results != "" {
-		text = fmt.Sprintf(page, title, benchmark, cpuModel(), runtime.NumCPU(), runtime.Version(), text)
+		text = fmt.Sprintf(page, title, benchmark, collector.CPUModel(), runtime.NumCPU(), runtime.Version(), text)
 		require.NoError(b, os.WriteFile(filepath.Join(*results, file), []byte(text), 0o644))
 	}
-}
-
-// cpuModel is the name of the processor, as far as the system tells.
-func cpuModel() string {
-	info, _ := os.ReadFile("/proc/cpuinfo")
-	for line := range strings.Lines(string(info)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.HasPrefix(name, "model name") {
-			return strings.TrimSpace(value)
-		}
-	}
-	return runtime.GOOS + "/" + runtime.GOARCH
 }
 
 // largest error bound of a list.

@@ -5,10 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/otel-topk/collector/testbed/collector"
 )
 
 const page = `# Recounts of one big hour
@@ -25,17 +26,6 @@ a process of its own, start to end. %s, %d of its cores, shared with others; %s.
 // report writes down what was measured.
 func report(t *testing.T, written *Written, rows, note string) {
 	text := fmt.Sprintf(page, *records/1e6, *distinct/1e6, *files, float64(written.Bytes)/1e9, float64(written.Bytes)/float64(*records),
-		cpuModel(), runtime.NumCPU(), runtime.Version(), rows, note)
+		collector.CPUModel(), runtime.NumCPU(), runtime.Version(), rows, note)
 	require.NoError(t, os.WriteFile(filepath.Join(*results, "recount.md"), []byte(text), 0o644))
-}
-
-// cpuModel is the name of the processor, as far as the system tells.
-func cpuModel() string {
-	info, _ := os.ReadFile("/proc/cpuinfo")
-	for line := range strings.Lines(string(info)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.HasPrefix(name, "model name") {
-			return strings.TrimSpace(value)
-		}
-	}
-	return runtime.GOOS + "/" + runtime.GOARCH
 }

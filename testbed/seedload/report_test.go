@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/otel-topk/collector/testbed/collector"
 )
 
 const page = `# The seed load in the small
@@ -62,7 +64,7 @@ func (r *trial) report(d delays) {
 	share, reads := r.audience.answered()
 	second := r.pairs[0].second.Load() + r.pairs[1].second.Load()
 	statuses := fmt.Sprintf("200: %d, 304: %d", r.audience.statuses[http.StatusOK], r.audience.statuses[http.StatusNotModified])
-	text := fmt.Sprintf(page, *seed, cpuModel(), runtime.NumCPU(), runtime.Version(), partitions,
+	text := fmt.Sprintf(page, *seed, collector.CPUModel(), runtime.NumCPU(), runtime.Version(), partitions,
 		r.load.sent(), r.load.took.Round(time.Second), sent/seconds, r.load.batch, *keys, *regions, surges*100, shardKilled*100, r.part(outage),
 		r.judged.lists, r.judged.lists, r.judged.once, open, len(r.twice), r.judged.margin*100,
 		usually, three(d.outside), always, three(d.inside), answering*100, share*100, reads, statuses, three(sorted(r.audience.times)), three(sorted(answers)),
@@ -110,15 +112,4 @@ func three(sorted []time.Duration) string {
 func sorted(d []time.Duration) []time.Duration {
 	slices.Sort(d)
 	return d
-}
-
-// cpuModel is the name of the processor, as far as the system tells.
-func cpuModel() string {
-	info, _ := os.ReadFile("/proc/cpuinfo")
-	for line := range strings.Lines(string(info)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.HasPrefix(name, "model name") {
-			return strings.TrimSpace(value)
-		}
-	}
-	return runtime.GOOS + "/" + runtime.GOARCH
 }
