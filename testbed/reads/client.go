@@ -3,6 +3,7 @@ package reads
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -55,7 +56,7 @@ func (c *client) read(due time.Time) error {
 		return err
 	}
 	n, err := io.Copy(io.Discard, answer.Body)
-	if err != nil {
+	if err := errors.Join(err, answer.Body.Close()); err != nil {
 		return err
 	}
 	c.bytes += n
