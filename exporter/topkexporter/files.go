@@ -10,18 +10,18 @@ var embedded embed.FS
 
 // files are the answers that never change, by path.
 var files = map[string]*answer{
-	"/":             newFile("page/index.html", "text/html; charset=utf-8"),
-	"/app.js":       newFile("page/app.js", "text/javascript; charset=utf-8"),
-	"/icon.svg":     newFile("page/icon.svg", "image/svg+xml"),
-	"/style.css":    newFile("page/style.css", "text/css; charset=utf-8"),
+	"/":             newFile("text/html; charset=utf-8", "page/index.html"),
+	"/app.js":       newFile("text/javascript; charset=utf-8", "page/past.js", "page/app.js"),
+	"/icon.svg":     newFile("image/svg+xml", "page/icon.svg"),
+	"/style.css":    newFile("text/css; charset=utf-8", "page/style.css"),
 	"/openapi.yaml": newAnswer(joined("openapi/calls.yaml", "openapi/components.yaml", "openapi/exact.yaml"), typeYAML, cacheFiles),
 	"/healthz": newJSON(struct {
 		Status string `json:"status"`
 	}{"ok"}, cacheNothing),
 }
 
-func newFile(name, contentType string) *answer {
-	return newAnswer(joined(name), contentType, cacheFiles)
+func newFile(contentType string, names ...string) *answer {
+	return newAnswer(joined(names...), contentType, cacheFiles)
 }
 
 // joined is one file after the other.

@@ -17,6 +17,8 @@ let list = null; // the answer that is shown
 let clock = {server: 0, local: 0}; // when it came, by both clocks
 let chosen = false; // whether the address of the page follows what is shown
 let asked = 0; // the newest request; answers to older ones are dropped
+let elsewhere = []; // a window that is longer than the chosen one, and rank by key there
+const past = new Past();
 
 const set = (node, text) => { if (node.textContent !== text) node.textContent = text; };
 const make = (name, className, ...children) => {
@@ -97,19 +99,28 @@ function showVerdict() {
   else say('partial', true, 'Complete.', 'Every shard that is expected has reported.');
 }
 
-function newRow() {
-  const bar = make('div', 'bar', make('span', 'certain'), make('span', 'maybe'));
-  bar.setAttribute('aria-hidden', 'true');
-  const button = make('button', '', make('span', 'text'), bar);
-  button.type = 'button';
-  return make('tr', '', make('td', 'rank'), make('td', 'name', button),
-    make('td', 'number', make('span'), make('small')), make('td', 'number'));
+const newRow = () => $('row').content.firstElementChild.cloneNode(true);
+
+// changeOf a place, as a sign and as words.
+function changeOf(key) {
+  const change = past.change(key);
+  if (change === null) return ['new', 'It was not in the list before.'];
+  if (change > 0) return [`▲${change}`, `${plural(change, 'place', 'places')} up since the list before.`];
+  if (change < 0) return [`▼${-change}`, `${plural(-change, 'place', 'places')} down since the list before.`];
+  return ['', ''];
 }
 
 function showRow(row, item, longest) {
-  const [rank, name, weight, share] = row.cells;
-  set(rank, (item.rank_certain ? '' : '≈ ') + item.rank);
-  rank.title = item.rank_certain ? 'This rank is certain.' : 'The rank may differ within the bounds.';
+  const [rank, name, trend, weight, share, others] = row.cells;
+  const [sign, change] = changeOf(item.key);
+  set(rank.firstElementChild, (item.rank_certain ? '' : '≈ ') + item.rank);
+  set(rank.lastElementChild, sign);
+  rank.lastElementChild.className = sign[0] === '▼' ? 'down' : 'up';
+  rank.title = [item.rank_certain ? 'This rank is certain.' : 'The rank may differ within the bounds.', change].join(' ').trim();
+  const estimates = past.line(item.key);
+  draw(trend.firstElementChild, estimates);
+  const seen = estimates.filter(v => v !== null);
+  trend.firstElementChild.setAttribute('aria-label', seen.length > 1 ? `${number.format(seen[0])} to ${number.format(seen.at(-1))}` : 'no line yet');
   const button = name.firstElementChild;
   if (button.dataset.key !== item.key) {
     button.dataset.key = item.key;
@@ -124,6 +135,7 @@ function showRow(row, item, longest) {
   set(weight.firstElementChild, number.format(item.estimate));
   set(weight.lastElementChild, item.error_bound ? `at least ${number.format(item.lower)}` : 'exact');
   set(share, percent.format(item.share));
+  set(others, elsewhere.map(([window, ranks]) => `${window}: ${ranks.get(item.key) ?? '–'}`).join('  '));
 }
 
 function showList() {
@@ -134,6 +146,7 @@ function showList() {
   items.forEach((item, i) => showRow(body.rows[i], item, items[0].estimate || 1));
   $('empty').hidden = items.length > 0;
   $('legend').hidden = $('rest').hidden = $('table').hidden = items.length === 0;
+  $('table').classList.toggle('alone', elsewhere.length === 0);
   $('legend-rank').hidden = items.every(i => i.rank_certain);
   for (const name of ['total', 'records', 'distinct', 'theta', 'other']) set($(name), number.format(list[name]));
   set($('other-share'), percent.format(list.total ? list.other / list.total : 0));
@@ -169,6 +182,19 @@ function showAge() {
   set($('age-text'), `${text} old`);
 }
 
+// ranksElsewhere are those of the longer windows of the same rule and group, as far as their lists go.
+async function ranksElsewhere(query) {
+  const rule = rules.find(r => r.name === query.get('rule'));
+  const windows = rule ? rule.windows.slice(rule.windows.indexOf(query.get('window')) + 1) : [];
+  return Promise.all(windows.map(async window => {
+    const other = new URLSearchParams(query);
+    other.set('window', window);
+    other.set('k', rule.definition.k);
+    const {body} = await ask('v1/trending', other);
+    return [window, new Map(body.items.map(i => [i.key, i.rank]))];
+  }));
+}
+
 async function refresh() {
   const mine = ++asked;
   try {
@@ -179,8 +205,11 @@ async function refresh() {
     if ($('k').value) query.set('k', $('k').value);
     if (chosen) history.replaceState(null, '', `?${query}`);
     const answer = await ask('v1/trending', query);
+    const longer = await ranksElsewhere(query);
     if (mine !== asked) return;
     list = answer.body;
+    elsewhere = longer;
+    past.take(listQuery().toString(), list);
     clock = {server: answer.server, local: Date.now()};
     document.querySelector('main').classList.remove('waiting');
     $('trouble').hidden = true;
