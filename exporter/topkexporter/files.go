@@ -11,7 +11,7 @@ var embedded embed.FS
 // files are the answers that never change, by path.
 var files = map[string]*answer{
 	"/":             newFile("text/html; charset=utf-8", "page/index.html"),
-	"/app.js":       newFile("text/javascript; charset=utf-8", "page/past.js", "page/app.js"),
+	"/app.js":       newFile("text/javascript; charset=utf-8", "page/past.js", "page/app.js", "page/recount.js"),
 	"/icon.svg":     newFile("image/svg+xml", "page/icon.svg"),
 	"/style.css":    newFile("text/css; charset=utf-8", "page/style.css"),
 	"/openapi.yaml": newAnswer(joined("openapi/calls.yaml", "openapi/components.yaml", "openapi/exact.yaml"), typeYAML, cacheFiles),
