@@ -33,6 +33,18 @@ func TestThePageShowsTheList(t *testing.T) {
 	page := render(t, "http://"+ports.Address(t, "api")+"/")
 	assert.Contains(t, page, "first-tenant")
 	assert.Contains(t, page, "second-tenant")
+	assert.Contains(t, page, ">1h: 1  24h: 1<", "ranks in longer windows")
+	assert.Contains(t, page, `id="recount-card" hidden`, "nothing is archived")
+}
+
+func TestThePageOffersExactCountsWhereRecordsAreArchived(t *testing.T) {
+	ports := collector.NewPorts()
+	c := collector.Start(t, examples.Load(t, "examples/archive/config.yaml"), ports)
+	send(t, ports, "first-tenant")
+	c.AwaitTotal(t, 1, "rule", "tenants", "window", "5m")
+	page := render(t, "http://"+ports.Address(t, "api")+"/")
+	assert.Contains(t, page, `id="recount-card">`, "it is not hidden")
+	assert.Regexp(t, `<option value="20\d\d-[^"]*:00:00.000Z">20\d\d-\d\d-\d\d \d\d:00 to \d\d:00 UTC</option>`, page)
 }
 
 func TestKeysDoNotRunOnThePage(t *testing.T) {
