@@ -56,7 +56,7 @@ SERVERS := ./testbed/bucket ./testbed/router ./testbed/servers ./testbed/redis .
 .PHONY: test
 test: build $(TOOLS)/kustomize ## every test that needs nothing but Go and a C compiler, with the race detector
 	@# The tests of the binary first: they mostly wait, while the other packages compute.
-	go list ./testbed/e2e ./... | awk '!seen[$$0]++' | grep -vxF "$$(go list $(SERVERS) ./testbed/recountbench)" | xargs go test -race -timeout 15m -parallel 4
+	go list ./testbed/e2e ./... | awk '!seen[$$0]++' | grep -vxF "$$(go list $(SERVERS) ./testbed/recountbench)" | xargs go test -race -timeout 25m -parallel 4
 	go test -timeout 5m ./testbed/recountbench
 	@# These two measure, and under the race detector there is nothing to measure.
 	go test -timeout 5m -run '^(TestCountingAllocatesNothing|TestAHundredShardsAreAnsweredInTime)$$' ./topk ./receiver/trendreceiver

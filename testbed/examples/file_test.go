@@ -105,7 +105,11 @@ func TestALogFileOfSomeDaysIsCounted(t *testing.T) {
 			span := []string{"from", from.Format(time.RFC3339), "to", to.Format(time.RFC3339), "k", "10", "rule"}
 			complete := func() {
 				for rule, exact := range map[string]*oracle.Counts{"clients": clients, "paths": paths, "bytes": sizes} {
-					list := c.AwaitTotal(t, exact.Total, append(span, rule)...)
+					var list *oracle.List
+					collector.AwaitFor(t, 90*time.Second, func() bool { // hours that changed are published once a minute
+						list = c.Find(t, append(span, rule)...)
+						return list != nil && list.Total == exact.Total
+					}, func() string { return fmt.Sprintf("no list of %s of %d: %+v", rule, exact.Total, list) })
 					assert.NoError(t, list.Same(exact, 10))
 				}
 			}
